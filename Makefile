@@ -1,0 +1,124 @@
+# Every target that people call has a `## text`, which `make help` prints.
+
+SHELL := /usr/bin/env bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+
+# The programs of the image; each is the package main of the folder of its name.
+PROGRAMS := fn
+
+# Modules whose code is linted and tested by `make lint` and `make test`.
+MODULES := . test/schema
+
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+LDFLAGS := -s -w -X main.version=$(VERSION)
+
+##@ General
+
+.PHONY: help
+help: ## Show this help.
+	@awk 'BEGIN {FS = ":.*##"; printf "Usage: make \033[36m<target>\033[0m\n"} \
+	  /^[a-zA-Z0-9_-]+:.*?##/ {printf "  \033[36m%-16s\033[0m %s\n", $$1, $$2} \
+	  /^##@/ {printf "\n\033[1m%s\033[0m\n", substr($$0, 5)}' $(MAKEFILE_LIST)
+
+##@ Development
+
+.PHONY: generate
+generate: bin/controller-gen ## Regenerate what is generated: deepcopy functions, CRD.
+	bin/controller-gen object paths=./api/...
+	bin/controller-gen crd paths=./api/... output:crd:dir=config/crd/bases
+
+.PHONY: fmt
+fmt: bin/golangci-lint ## Format the Go code.
+	@for module in $(MODULES); do (cd $$module && $(CURDIR)/bin/golangci-lint fmt ./...); done
+
+.PHONY: lint
+lint: bin/golangci-lint ## Run the linters, which also hold the imports to DESIGN.md's table.
+	@for module in $(MODULES); do \
+	  echo "golangci-lint run in $$module"; \
+	  (cd $$module && $(CURDIR)/bin/golangci-lint run ./...); \
+	done
+
+.PHONY: verify
+verify: bin/controller-gen ## Check that generated files, go.mod files and formatting are up to date, then lint.
+	@tools/unchanged.sh $(MAKE) --no-print-directory generate
+	@for module in $(MODULES); do \
+	  echo "go mod tidy -diff in $$module"; \
+	  go -C $$module mod tidy -diff || { echo "$$module/go.mod is not tidy: run 'go mod tidy' there" >&2; exit 1; }; \
+	done
+	@files=$$(gofmt -s -l .); [[ -z $$files ]] || { echo "not formatted, run 'make fmt':" $$files >&2; exit 1; }
+	@for module in $(MODULES); do echo "go vet in $$module"; go -C $$module vet ./...; done
+	@$(MAKE) --no-print-directory lint
+
+##@ Test
+
+.PHONY: test
+test: bin/kustomize ## Run the tests that need nothing but Go, git and make.
+	@for module in $(MODULES); do echo "go test in $$module"; go -C $$module test ./...; done
+
+.PHONY: test-race
+test-race: bin/kustomize ## Run the same tests under the race detector, which needs a C compiler.
+	@for module in $(MODULES); do echo "go test -race in $$module"; go -C $$module test -race ./...; done
+
+# How long each fuzz target runs.
+FUZZTIME ?= 60s
+
+.PHONY: fuzz
+fuzz: ## Run every fuzz target for FUZZTIME (60s) each.
+	@for package in $$(go list ./...); do \
+	  targets=$$(go test -list '^Fuzz' $$package | grep '^Fuzz' || true); \
+	  for target in $$targets; do \
+	    echo "$$package $$target"; \
+	    go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) $$package; \
+	  done; \
+	done
+
+##@ Build
+
+.PHONY: build
+build: $(PROGRAMS:%=build-%) ## Build the programs into bin/.
+
+.PHONY: $(PROGRAMS:%=build-%)
+$(PROGRAMS:%=build-%): build-%:
+	CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o bin/$* ./$*
+
+CONTAINER_TOOL ?= $(firstword $(foreach tool,docker podman buildah,$(if $(shell command -v $(tool)),$(tool))) docker)
+IMAGE ?= markdown-view:$(VERSION)
+
+.PHONY: image
+image: ## Build the image IMAGE with docker, podman or buildah.
+	$(CONTAINER_TOOL) build \
+	  --build-arg VERSION=$(VERSION) \
+	  --build-arg REVISION=$(shell git rev-parse HEAD 2>/dev/null) \
+	  --build-arg CREATED=$(shell git log -1 --format=%cI 2>/dev/null) \
+	  $(IMAGE_FLAGS) --tag $(IMAGE) .
+
+##@ Tools
+
+# Each tool is a module of its own below tools/, so that it is built with its own
+# dependencies' versions, and anew when its go.mod changes.
+bin/%: tools/%/go.mod tools/%/go.sum
+	go -C tools/$* build -trimpath -o $(CURDIR)/bin/ tool
+	@touch $@
+
+.PHONY: controller-gen kustomize golangci-lint
+controller-gen: bin/controller-gen ## Build the pinned controller-gen into bin/.
+kustomize: bin/kustomize ## Build the pinned kustomize into bin/.
+golangci-lint: bin/golangci-lint ## Build the pinned golangci-lint into bin/.
+
+##@ Control plane
+
+# The programs are built once, into a cache that all clones share; see
+# test/README.md. Standard output is the folder they are in, and nothing else.
+.PHONY: controlplane
+controlplane: ## Build Kubernetes for the tests; takes minutes, the first time.
+	@cd test && go run ./cluster/cmd/controlplane
+
+.PHONY: cluster-up
+cluster-up: ## Start a control plane with simulated nodes that stays.
+	@cd test && go run ./cluster/cmd/cluster up
+
+.PHONY: cluster-down
+cluster-down: ## Stop what cluster-up started, and remove it.
+	@cd test && go run ./cluster/cmd/cluster down

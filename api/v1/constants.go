@@ -1,0 +1,33 @@
+package v1
+
+// Annotations of this API group.
+const (
+	// RevisionAnnotation stands on the pod template: the digest of everything that
+	// mdBook reads, as sha256:<64 hex digits>.
+	RevisionAnnotation = "view.zoetrope.github.io/revision"
+
+	// AdoptAnnotation with the value "true" on a view lets the controller take over
+	// an object of the right name that was not generated from the view, unless
+	// another controller owns it.
+	AdoptAnnotation = "view.zoetrope.github.io/adopt"
+)
+
+// Reasons of the Ready condition.
+const (
+	// HealthyReason says that every replica serves the pages of this generation.
+	HealthyReason = "Healthy"
+	// ProgressingReason says that the viewers are being rolled out.
+	ProgressingReason = "Progressing"
+	// RolloutFailedReason says that the viewers didn't get ready in time.
+	RolloutFailedReason = "RolloutFailed"
+	// InvalidReason says that the view or its pages break a rule; nothing was
+	// changed.
+	InvalidReason = "Invalid"
+	// PagesNotFoundReason says that a source of pages doesn't exist.
+	PagesNotFoundReason = "PagesNotFound"
+	// ConflictReason says that an object of the right name belongs to somebody
+	// else.
+	ConflictReason = "Conflict"
+	// ApplyFailedReason says that the API server refused an object.
+	ApplyFailedReason = "ApplyFailed"
+)

@@ -1,0 +1,206 @@
+package v1
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// MarkdownViewSpec names the pages of a book and says how they are served.
+//
+// +kubebuilder:validation:XValidation:rule="has(self.contentFrom) && size(self.contentFrom) > 0 || has(self.markdowns) && 'SUMMARY.md' in self.markdowns",message="a book needs a SUMMARY.md: add it to markdowns, or name a source in contentFrom that holds one"
+type MarkdownViewSpec struct {
+	// Markdowns holds inline pages. A key is the page's path below the book's
+	// source folder ("guide/intro.md"), the value its text. An inline page wins
+	// over a page of the same path from contentFrom.
+	// +kubebuilder:validation:MaxProperties=1000
+	// +kubebuilder:validation:XValidation:rule="self.all(p, size(p) <= 1024 && !p.startsWith('..') && !p.contains('\\\\') && ['/' + p + '/'].all(q, !q.contains('//') && !q.contains('/./') && !q.contains('/../')))",message="each path must be relative and clean, such as guide/intro.md: no leading or trailing slash, no empty, . or .. element, no backslash, at most 1024 characters"
+	// +optional
+	Markdowns map[string]string `json:"markdowns,omitempty"`
+
+	// ContentFrom names further sources of pages. A later entry wins over an
+	// earlier one where both hold the same path.
+	// +kubebuilder:validation:MaxItems=64
+	// +listType=atomic
+	// +optional
+	ContentFrom []ContentSource `json:"contentFrom,omitempty"`
+
+	// BookToml is mdBook's own configuration, the text of book.toml. It wins over
+	// the book.toml of a project that contentFrom names.
+	// +kubebuilder:validation:MaxLength=262144
+	// +optional
+	BookToml string `json:"bookToml,omitempty"`
+
+	// Replicas is how many viewer pods serve the book. 0 parks it: the objects
+	// stay, no pod runs.
+	// +kubebuilder:default=1
+	// +kubebuilder:validation:Minimum=0
+	// +optional
+	Replicas *int32 `json:"replicas,omitempty"`
+
+	// ViewerImage is the image that serves the book; its entry on PATH must be
+	// mdbook. Empty means the mdBook version that this release was tested with.
+	// +kubebuilder:validation:MaxLength=1024
+	// +kubebuilder:validation:Pattern=`^\S*$`
+	// +optional
+	ViewerImage string `json:"viewerImage,omitempty"`
+
+	// Suspend stops the controller from touching the view and what it made. The
+	// function ignores it.
+	// +optional
+	Suspend bool `json:"suspend,omitempty"`
+
+	// Interval is the longest time until drift is looked for again; it is found
+	// by watch in most cases. The function ignores it.
+	// +kubebuilder:default="10m"
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:Pattern=`^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$`
+	// +optional
+	Interval *metav1.Duration `json:"interval,omitempty"`
+
+	// Timeout is how long a rollout may take before it is called failed. The
+	// function ignores it.
+	// +kubebuilder:default="5m"
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:Pattern=`^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$`
+	// +optional
+	Timeout *metav1.Duration `json:"timeout,omitempty"`
+}
+
+// ContentSource is one source of pages. Exactly one of its members is set.
+//
+// +kubebuilder:validation:XValidation:rule="[has(self.configMapRef), has(self.directory)].filter(x, x).size() == 1",message="exactly one of configMapRef and directory must be set"
+type ContentSource struct {
+	// ConfigMapRef takes each key of a ConfigMap's data and binaryData as a page.
+	// +optional
+	ConfigMapRef *ConfigMapSource `json:"configMapRef,omitempty"`
+
+	// Directory takes the files of a folder, at build time only.
+	// +optional
+	Directory *DirectorySource `json:"directory,omitempty"`
+}
+
+// ConfigMapSource names a ConfigMap in the view's own namespace.
+type ConfigMapSource struct {
+	// Name of the ConfigMap.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	Name string `json:"name"`
+
+	// Optional says that the ConfigMap may be missing; it then adds no page.
+	// +optional
+	Optional bool `json:"optional,omitempty"`
+}
+
+// DirectorySource names a folder that is read when the function runs.
+type DirectorySource struct {
+	// Path of the folder, relative to the function's working directory and
+	// below it. A folder that holds a book.toml is read as a whole mdBook
+	// project; any other folder is the book's source folder itself.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=1024
+	Path string `json:"path"`
+
+	// Ignore lists files to leave out, one pattern a line in the manner of
+	// .gitignore, relative to path.
+	// +kubebuilder:validation:MaxLength=65536
+	// +optional
+	Ignore string `json:"ignore,omitempty"`
+}
+
+// MarkdownViewStatus is what was observed of a MarkdownView.
+type MarkdownViewStatus struct {
+	// ObservedGeneration is the generation of the spec that the conditions
+	// speak of; -1 until a controller has seen the view.
+	// +optional
+	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
+
+	// Conditions: Ready, and while true Reconciling or Stalled.
+	// +listType=map
+	// +listMapKey=type
+	// +optional
+	Conditions []metav1.Condition `json:"conditions,omitempty"`
+
+	// LastAppliedRevision is the digest of the pages that were applied last.
+	// +optional
+	LastAppliedRevision string `json:"lastAppliedRevision,omitempty"`
+
+	// LastAttemptedRevision is the digest of the pages that were to be applied
+	// last.
+	// +optional
+	LastAttemptedRevision string `json:"lastAttemptedRevision,omitempty"`
+
+	// LastHandledReconcileAt is the value of the annotation
+	// reconcile.fluxcd.io/requestedAt that was seen last.
+	// +optional
+	LastHandledReconcileAt string `json:"lastHandledReconcileAt,omitempty"`
+
+	// Inventory lists the objects that were applied.
+	// +optional
+	Inventory *Inventory `json:"inventory,omitempty"`
+
+	// Replicas is how many viewer pods exist, for the scale subresource.
+	// +optional
+	Replicas int32 `json:"replicas,omitempty"`
+
+	// Selector selects the viewer pods, for the scale subresource.
+	// +optional
+	Selector string `json:"selector,omitempty"`
+}
+
+// Inventory lists objects, in the manner of Flux.
+type Inventory struct {
+	// Entries are the objects, in the order in which they were applied.
+	// +listType=atomic
+	Entries []InventoryEntry `json:"entries"`
+}
+
+// InventoryEntry is one object of an inventory.
+type InventoryEntry struct {
+	// ID is <namespace>_<name>_<group>_<kind>.
+	ID string `json:"id"`
+
+	// Version of the object's API.
+	Version string `json:"v"`
+}
+
+// MarkdownView names Markdown pages that are served as a book by mdBook.
+//
+// +kubebuilder:object:root=true
+// +kubebuilder:subresource:status
+// +kubebuilder:subresource:scale:specpath=.spec.replicas,statuspath=.status.replicas,selectorpath=.status.selector
+// +kubebuilder:resource:path=markdownviews,singular=markdownview,shortName=mdview,categories=all
+// +kubebuilder:printcolumn:name="Replicas",type="integer",JSONPath=".spec.replicas"
+// +kubebuilder:printcolumn:name="Ready",type="string",JSONPath=".status.conditions[?(@.type==\"Ready\")].status"
+// +kubebuilder:printcolumn:name="Status",type="string",JSONPath=".status.conditions[?(@.type==\"Ready\")].reason"
+// +kubebuilder:printcolumn:name="Age",type="date",JSONPath=".metadata.creationTimestamp"
+// +kubebuilder:printcolumn:name="Message",type="string",JSONPath=".status.conditions[?(@.type==\"Ready\")].message",priority=1
+// +kubebuilder:validation:XValidation:rule="size(self.metadata.name) <= 56 && self.metadata.name.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?$')",message="metadata.name must be a DNS label of at most 56 characters, because viewer-<name> names a Service"
+type MarkdownView struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	// +kubebuilder:validation:Required
+	Spec MarkdownViewSpec `json:"spec"`
+
+	// +kubebuilder:default={"observedGeneration":-1}
+	// +optional
+	Status MarkdownViewStatus `json:"status,omitempty"`
+}
+
+// GetConditions returns the conditions of the status.
+func (v *MarkdownView) GetConditions() []metav1.Condition {
+	return v.Status.Conditions
+}
+
+// SetConditions replaces the conditions of the status.
+func (v *MarkdownView) SetConditions(conditions []metav1.Condition) {
+	v.Status.Conditions = conditions
+}
+
+// MarkdownViewList is a list of MarkdownViews.
+//
+// +kubebuilder:object:root=true
+type MarkdownViewList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitempty"`
+	Items           []MarkdownView `json:"items"`
+}

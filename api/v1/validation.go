@@ -1,0 +1,115 @@
+package v1
+
+import (
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// MaxNameLength is the most characters that a view's name may have: viewer-<name>
+// names a Service, whose name is a DNS label.
+const MaxNameLength = validation.DNS1123LabelMaxLength - len("viewer-")
+
+// Validate checks the rules that need nothing but the object itself. The rest,
+// which needs the pages, is checked by the generator. An empty list means that
+// the view is valid.
+func (v *MarkdownView) Validate() field.ErrorList {
+	return append(validateName(v.Name, field.NewPath("metadata", "name")), v.Spec.validate(field.NewPath("spec"))...)
+}
+
+func validateName(name string, at *field.Path) field.ErrorList {
+	if name == "" {
+		return field.ErrorList{field.Required(at, "name the view: its objects are called markdowns-<name> and viewer-<name>")}
+	}
+	if len(name) > MaxNameLength {
+		return field.ErrorList{field.TooLong(at, name, MaxNameLength)}
+	}
+	var errs field.ErrorList
+	for _, msg := range validation.IsDNS1123Label(name) {
+		errs = append(errs, field.Invalid(at, name, msg))
+	}
+	return errs
+}
+
+func (s *MarkdownViewSpec) validate(at *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	if len(s.Markdowns) == 0 && len(s.ContentFrom) == 0 {
+		errs = append(errs, field.Required(at, "no pages: set markdowns, contentFrom or both"))
+	}
+	for _, p := range slices.Sorted(maps.Keys(s.Markdowns)) {
+		if err := ValidatePagePath(p); err != nil {
+			errs = append(errs, field.Invalid(at.Child("markdowns"), shorten(p), err.Error()))
+		}
+	}
+	for i := range s.ContentFrom {
+		errs = append(errs, s.ContentFrom[i].validate(at.Child("contentFrom").Index(i))...)
+	}
+	if s.Replicas != nil && *s.Replicas < 0 {
+		errs = append(errs, field.Invalid(at.Child("replicas"), *s.Replicas, "must be 0 or more"))
+	}
+	if strings.ContainsFunc(s.ViewerImage, func(r rune) bool { return r <= ' ' || r == 0x7f }) {
+		errs = append(errs, field.Invalid(at.Child("viewerImage"), shorten(s.ViewerImage), "must not contain white space"))
+	}
+	return errs
+}
+
+func (c *ContentSource) validate(at *field.Path) field.ErrorList {
+	var set []string
+	if c.ConfigMapRef != nil {
+		set = append(set, "configMapRef")
+	}
+	if c.Directory != nil {
+		set = append(set, "directory")
+	}
+	switch len(set) {
+	case 0:
+		return field.ErrorList{field.Required(at, "set exactly one of configMapRef and directory")}
+	case 1:
+	default:
+		return field.ErrorList{field.Forbidden(at, fmt.Sprintf("%s are both set: set exactly one, and add an entry for the other", strings.Join(set, " and ")))}
+	}
+	if c.ConfigMapRef != nil {
+		return c.ConfigMapRef.validate(at.Child("configMapRef"))
+	}
+	return c.Directory.validate(at.Child("directory"))
+}
+
+func (c *ConfigMapSource) validate(at *field.Path) field.ErrorList {
+	if c.Name == "" {
+		return field.ErrorList{field.Required(at.Child("name"), "name the ConfigMap that holds the pages")}
+	}
+	var errs field.ErrorList
+	for _, msg := range validation.IsDNS1123Subdomain(c.Name) {
+		errs = append(errs, field.Invalid(at.Child("name"), shorten(c.Name), msg))
+	}
+	return errs
+}
+
+func (d *DirectorySource) validate(at *field.Path) field.ErrorList {
+	at = at.Child("path")
+	switch {
+	case d.Path == "":
+		return field.ErrorList{field.Required(at, `name the folder that holds the pages, such as "./docs"`)}
+	case path.IsAbs(d.Path):
+		return field.ErrorList{field.Invalid(at, shorten(d.Path), "must be relative to the working directory")}
+	case hasElement(path.Clean(d.Path), ".."):
+		return field.ErrorList{field.Invalid(at, shorten(d.Path), "must stay below the working directory")}
+	case strings.ContainsRune(d.Path, 0):
+		return field.ErrorList{field.Invalid(at, shorten(d.Path), "must not contain a NUL character")}
+	}
+	return nil
+}
+
+// shorten keeps a hostile value from flooding an error message.
+func shorten(s string) string {
+	const most = 120
+	if len(s) <= most {
+		return s
+	}
+	return strings.ToValidUTF8(s[:most], "") + "…"
+}

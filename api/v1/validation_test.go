@@ -1,0 +1,133 @@
+package v1
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+func TestValidate(t *testing.T) {
+	one, minusOne := int32(1), int32(-1)
+	configMap, directory := &ConfigMapSource{Name: "pages"}, &DirectorySource{Path: "./docs"}
+	tests := map[string]struct {
+		name string // "" for "a"
+		spec MarkdownViewSpec
+		want []string
+	}{
+		"inline pages": {
+			spec: MarkdownViewSpec{Markdowns: map[string]string{"SUMMARY.md": ""}},
+		},
+		"everything": {
+			spec: MarkdownViewSpec{
+				Markdowns:   map[string]string{"a.md": ""},
+				ContentFrom: []ContentSource{{ConfigMapRef: configMap}, {Directory: directory}},
+				BookToml:    "[book]", Replicas: &one, ViewerImage: "example.com/mdbook:v1",
+			},
+		},
+		"the longest name": {
+			name: strings.Repeat("a", 56),
+			spec: MarkdownViewSpec{ContentFrom: []ContentSource{{ConfigMapRef: configMap}}},
+		},
+		"a name that a Service can't have": {
+			name: strings.Repeat("a", 57),
+			spec: MarkdownViewSpec{ContentFrom: []ContentSource{{ConfigMapRef: configMap}}},
+			want: []string{"metadata.name: Too long: may not be more than 56 bytes"},
+		},
+		"a name with a dot": {
+			name: "a.b",
+			spec: MarkdownViewSpec{ContentFrom: []ContentSource{{ConfigMapRef: configMap}}},
+			want: []string{`metadata.name: Invalid value: "a.b": must not contain dots`},
+		},
+		"no pages": {
+			want: []string{"spec: Required value: no pages: set markdowns, contentFrom or both"},
+		},
+		"bad paths, in their order": {
+			spec: MarkdownViewSpec{Markdowns: map[string]string{"b/../c": "", "/a": "", "good.md": "", strings.Repeat("é", 400): ""}},
+			want: []string{
+				`spec.markdowns: Invalid value: "/a": must be relative: drop the leading "/"`,
+				`spec.markdowns: Invalid value: "b/../c": must not contain "..": only files of the book itself can be pages`,
+				`spec.markdowns: Invalid value: "` + strings.Repeat("é", 60) + `…": each file or folder name must have at most 240 bytes, "éééééééééééééééé"… has 800`,
+			},
+		},
+		"a source without a member": {
+			spec: MarkdownViewSpec{ContentFrom: []ContentSource{{ConfigMapRef: configMap}, {}}},
+			want: []string{"spec.contentFrom[1]: Required value: set exactly one of configMapRef and directory"},
+		},
+		"a source with two members": {
+			spec: MarkdownViewSpec{ContentFrom: []ContentSource{{ConfigMapRef: configMap, Directory: directory}}},
+			want: []string{"spec.contentFrom[0]: Forbidden: configMapRef and directory are both set: set exactly one, and add an entry for the other"},
+		},
+		"a ConfigMap without a name": {
+			spec: MarkdownViewSpec{ContentFrom: []ContentSource{{ConfigMapRef: &ConfigMapSource{}}}},
+			want: []string{"spec.contentFrom[0].configMapRef.name: Required value: name the ConfigMap that holds the pages"},
+		},
+		"a ConfigMap's name that can't be": {
+			spec: MarkdownViewSpec{ContentFrom: []ContentSource{{ConfigMapRef: &ConfigMapSource{Name: "a/b"}}}},
+			want: []string{`spec.contentFrom[0].configMapRef.name: Invalid value: "a/b": a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', ` +
+				`and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')`},
+		},
+		"directories": {
+			spec: MarkdownViewSpec{ContentFrom: []ContentSource{
+				{Directory: &DirectorySource{Path: ""}}, {Directory: &DirectorySource{Path: "/srv"}}, {Directory: &DirectorySource{Path: "a/../../b"}},
+				{Directory: &DirectorySource{Path: "a\x00"}}, {Directory: &DirectorySource{Path: "./a/../b"}}, {Directory: &DirectorySource{Path: "."}},
+			}},
+			want: []string{
+				`spec.contentFrom[0].directory.path: Required value: name the folder that holds the pages, such as "./docs"`,
+				`spec.contentFrom[1].directory.path: Invalid value: "/srv": must be relative to the working directory`,
+				`spec.contentFrom[2].directory.path: Invalid value: "a/../../b": must stay below the working directory`,
+				`spec.contentFrom[3].directory.path: Invalid value: "a\x00": must not contain a NUL character`,
+			},
+		},
+		"fewer than no replicas": {
+			spec: MarkdownViewSpec{Markdowns: map[string]string{"a.md": ""}, Replicas: &minusOne},
+			want: []string{"spec.replicas: Invalid value: -1: must be 0 or more"},
+		},
+		"an image with white space": {
+			spec: MarkdownViewSpec{Markdowns: map[string]string{"a.md": ""}, ViewerImage: "a b\n"},
+			want: []string{`spec.viewerImage: Invalid value: "a b\n": must not contain white space`},
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			view := MarkdownView{ObjectMeta: metav1.ObjectMeta{Name: "a"}, Spec: test.spec}
+			if test.name != "" {
+				view.Name = test.name
+			}
+			before := view.DeepCopy()
+			var got []string
+			for _, err := range view.Validate() {
+				got = append(got, err.Error())
+			}
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Error(diff)
+			}
+			if diff := cmp.Diff(before, &view); diff != "" {
+				t.Errorf("Validate changes the view: %s", diff)
+			}
+		})
+	}
+}
+
+func TestValidateWithoutAName(t *testing.T) {
+	view := MarkdownView{Spec: MarkdownViewSpec{Markdowns: map[string]string{"a.md": ""}}}
+	const want = "metadata.name: Required value: name the view: its objects are called markdowns-<name> and viewer-<name>"
+	if diff := cmp.Diff(want, view.Validate().ToAggregate().Error()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestDefault(t *testing.T) {
+	five := int32(5)
+	empty := MarkdownView{}
+	empty.Default()
+	if got := *empty.Spec.Replicas; got != DefaultReplicas {
+		t.Errorf("replicas = %d", got)
+	}
+	set := MarkdownView{Spec: MarkdownViewSpec{Replicas: &five}}
+	set.Default()
+	if got := *set.Spec.Replicas; got != 5 {
+		t.Errorf("replicas = %d, want what was set", got)
+	}
+}

@@ -1,0 +1,144 @@
+package function
+
+import (
+	"errors"
+	"fmt"
+
+	"sigs.k8s.io/kustomize/kyaml/yaml"
+)
+
+// Limits of what the aliases of one resource may stand for, so that a few lines
+// can't fill the memory.
+const (
+	maxAliasedNodes = 100_000
+	maxAliasedBytes = 64 << 20
+)
+
+var (
+	errAliasLoop = errors.New("a YAML anchor holds an alias of itself: write the value out")
+	errAliasSize = errors.New("the YAML aliases stand for too much: write the values out")
+)
+
+// usesAliases says whether a node holds an alias or a merge key, and whether one of
+// them stands for a node outside of it.
+func usesAliases(node *yaml.Node) (any, foreign bool) {
+	var targets []*yaml.Node
+	own := map[*yaml.Node]bool{}
+	var walk func(n *yaml.Node)
+	walk = func(n *yaml.Node) {
+		if n.Anchor != "" {
+			own[n] = true
+		}
+		if n.Kind == yaml.AliasNode {
+			targets = append(targets, n.Alias)
+		}
+		if isMergeKey(n) {
+			any = true
+		}
+		for _, child := range n.Content {
+			walk(child)
+		}
+	}
+	walk(node)
+	for _, target := range targets {
+		any = true
+		foreign = foreign || !own[target]
+	}
+	return any, foreign
+}
+
+func isMergeKey(node *yaml.Node) bool {
+	return node.Kind == yaml.ScalarNode && node.Value == "<<" && node.Tag == yaml.MergeTag
+}
+
+// withoutAliases returns a resource in which each alias and each merge key is
+// replaced by what it stands for; the resource itself if it has none. kyaml's own
+// way doesn't end when an anchor holds itself, and changes what is copied.
+func withoutAliases(resource *yaml.RNode) (*yaml.RNode, error) {
+	if any, _ := usesAliases(resource.YNode()); !any {
+		return resource, nil
+	}
+	r := resolving{open: map[*yaml.Node]bool{}}
+	node, err := r.copy(resource.YNode())
+	if err != nil {
+		return nil, err
+	}
+	return yaml.NewRNode(node), nil
+}
+
+// resolving is the copy of one resource.
+type resolving struct {
+	open         map[*yaml.Node]bool // aliases' targets that are being copied
+	nodes, bytes int                 // copied from aliases' targets
+}
+
+func (r *resolving) copy(node *yaml.Node) (*yaml.Node, error) {
+	if len(r.open) > 0 {
+		r.nodes++
+		r.bytes += len(node.Value)
+		if r.nodes > maxAliasedNodes || r.bytes > maxAliasedBytes {
+			return nil, errAliasSize
+		}
+	}
+	switch node.Kind {
+	case yaml.AliasNode:
+		if r.open[node.Alias] {
+			return nil, errAliasLoop
+		}
+		r.open[node.Alias] = true
+		defer delete(r.open, node.Alias)
+		return r.copy(node.Alias)
+	case yaml.MappingNode:
+		return r.copyMap(node)
+	}
+	copied := *node
+	copied.Anchor, copied.Content = "", nil
+	for _, child := range node.Content {
+		c, err := r.copy(child)
+		if err != nil {
+			return nil, err
+		}
+		copied.Content = append(copied.Content, c)
+	}
+	return &copied, nil
+}
+
+// copyMap puts the fields of merged maps after the map's own, which win; an earlier
+// merged map wins over a later one.
+func (r *resolving) copyMap(node *yaml.Node) (*yaml.Node, error) {
+	copied := *node
+	copied.Anchor, copied.Content = "", nil
+	var merged []*yaml.Node
+	has := map[string]bool{}
+	for i := 0; i+1 < len(node.Content); i += 2 {
+		key, err := r.copy(node.Content[i])
+		if err != nil {
+			return nil, err
+		}
+		value, err := r.copy(node.Content[i+1])
+		if err != nil {
+			return nil, err
+		}
+		switch {
+		case !isMergeKey(key):
+			has[key.Value] = true
+			copied.Content = append(copied.Content, key, value)
+		case value.Kind == yaml.SequenceNode:
+			merged = append(merged, value.Content...)
+		default:
+			merged = append(merged, value)
+		}
+	}
+	for _, m := range merged {
+		if m.Kind != yaml.MappingNode {
+			return nil, fmt.Errorf("the YAML merge key in line %d needs a map", node.Line)
+		}
+		for i := 0; i+1 < len(m.Content); i += 2 {
+			if key := m.Content[i]; !has[key.Value] {
+				has[key.Value] = true
+				copied.Content = append(copied.Content, key, m.Content[i+1])
+			}
+		}
+	}
+	return &copied, nil
+}

@@ -1,0 +1,127 @@
+package function
+
+import (
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"sigs.k8s.io/kustomize/kyaml/yaml"
+
+	v1 "github.com/zoetrope/markdown-view/api/v1"
+	"github.com/zoetrope/markdown-view/generator"
+	"github.com/zoetrope/markdown-view/generator/book"
+	"github.com/zoetrope/markdown-view/generator/directory"
+)
+
+// resolver finds what a view's contentFrom names.
+type resolver struct {
+	function  *Function
+	view      *view
+	input     *index
+	generates bool
+}
+
+// contents returns the contents in the order of spec.contentFrom, and notes what
+// can't be found among the view's results.
+func (r *resolver) contents(spec *v1.MarkdownView) []generator.Content {
+	var contents []generator.Content
+	for i, source := range spec.Spec.ContentFrom {
+		field := fmt.Sprintf("spec.contentFrom[%d]", i)
+		var pages *book.Book
+		if source.ConfigMapRef != nil {
+			field += ".configMapRef"
+			pages = r.configMap(field, source.ConfigMapRef, spec.Namespace)
+		} else {
+			field += ".directory"
+			pages = r.directory(field, source.Directory, spec.Spec.BookToml)
+		}
+		if pages != nil {
+			contents = append(contents, generator.Content{Field: field, Book: *pages})
+		}
+	}
+	return contents
+}
+
+func (r *resolver) fault(field, format string, args ...any) {
+	r.view.results = append(r.view.results, faultOf(r.view.node, field, format, args...))
+}
+
+func (r *resolver) directory(field string, source *v1.DirectorySource, bookToml string) *book.Book {
+	options := directory.Options{Ignore: source.Ignore}
+	if bookToml != "" {
+		options.BookToml = []byte(bookToml)
+	}
+	content, err := directory.Read(r.function.WorkingDirectory, source.Path, options)
+	var pattern *directory.IgnoreError
+	var files *directory.Error
+	switch {
+	case err == nil:
+		return &content
+	case errors.As(err, &pattern):
+		r.fault(field+".ignore", "%v", pattern)
+	case errors.As(err, &files):
+		for _, file := range files.Files {
+			r.fault(field+".path", "%v", file)
+		}
+		if files.More > 0 {
+			r.fault(field+".path", "%d more files or folders have faults", files.More)
+		}
+	default:
+		r.fault(field, "%v", err)
+	}
+	return nil
+}
+
+func (r *resolver) configMap(field string, source *v1.ConfigMapSource, namespace string) *book.Book {
+	node, err := r.input.configMap(source.Name, namespace)
+	switch {
+	case node != nil:
+		pages, faults := pagesOf(node)
+		for _, fault := range faults {
+			r.fault(field, "ConfigMap %s: %s", source.Name, fault)
+		}
+		return pages
+	case source.Optional && err == nil:
+	case r.generates:
+		r.fault(field, "a kustomize generator sees no other resources, so ConfigMap %s can't be read: use directory, or list the view under resources and a %s under transformers", source.Name, TransformerKind)
+	case err != nil:
+		r.fault(field, "%v", err)
+	default:
+		r.fault(field, "ConfigMap %s is not among the resources: add it, or set optional: true", source.Name)
+	}
+	return nil
+}
+
+// pagesOf takes each key of a ConfigMap as a page.
+func pagesOf(node *yaml.RNode) (*book.Book, []string) {
+	var faults []string
+	read := func(field string) map[string]string {
+		var texts map[string]string
+		if value := node.Field(field); value != nil {
+			for _, fault := range decode(value.Value, &texts) {
+				at := field
+				if fault.Field != nil {
+					at += "." + fault.Field.Path
+				}
+				faults = append(faults, at+": "+fault.Message)
+			}
+		}
+		return texts
+	}
+	pages := map[string][]byte{}
+	for key, text := range read(yaml.DataField) {
+		pages[key] = []byte(text)
+	}
+	encoded := read(yaml.BinaryDataField)
+	for _, key := range slices.Sorted(maps.Keys(encoded)) {
+		content, err := base64.StdEncoding.DecodeString(strings.Join(strings.Fields(encoded[key]), ""))
+		if err != nil {
+			faults = append(faults, fmt.Sprintf("binaryData.%s is not base64: %v", key, err))
+		}
+		pages[key] = content
+	}
+	return &book.Book{Pages: pages}, faults
+}

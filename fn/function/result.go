@@ -1,0 +1,63 @@
+package function
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+
+	"sigs.k8s.io/kustomize/kyaml/fn/framework"
+	"sigs.k8s.io/kustomize/kyaml/kio/kioutil"
+	"sigs.k8s.io/kustomize/kyaml/yaml"
+)
+
+// faultOf is an error about a field of a resource; field may be empty.
+func faultOf(node *yaml.RNode, field, format string, args ...any) *framework.Result {
+	return resultOf(node, framework.Error, field, fmt.Sprintf(format, args...))
+}
+
+// resultOf names the resource, its field and the file that it was read from.
+func resultOf(node *yaml.RNode, severity framework.Severity, field, message string) *framework.Result {
+	result := &framework.Result{
+		Severity: severity,
+		Message:  message,
+		ResourceRef: &yaml.ResourceIdentifier{
+			TypeMeta: yaml.TypeMeta{APIVersion: node.GetApiVersion(), Kind: node.GetKind()},
+			NameMeta: yaml.NameMeta{Name: node.GetName(), Namespace: node.GetNamespace()},
+		},
+	}
+	if field != "" {
+		result.Field = &framework.Field{Path: field}
+	}
+	if path, index, err := kioutil.GetFileAnnotations(node); err == nil && path != "" {
+		result.File = &framework.File{Path: path}
+		if i, err := strconv.Atoi(index); err == nil {
+			result.File.Index = i
+		}
+	}
+	return result
+}
+
+func failed(list framework.Results) bool {
+	return slices.ContainsFunc(list, func(r *framework.Result) bool { return r.Severity == framework.Error })
+}
+
+// Line gives a result as one paragraph for people: severity, resource, field and
+// message.
+func Line(r *framework.Result) string {
+	line := string(r.Severity) + ": "
+	if ref := r.ResourceRef; ref != nil {
+		name := ref.Name
+		if ref.Namespace != "" {
+			name = ref.Namespace + "/" + name
+		}
+		line += ref.Kind + " " + name
+		if r.File != nil {
+			line += " (" + r.File.Path + ")"
+		}
+		line += ": "
+	}
+	if r.Field != nil {
+		line += r.Field.Path + ": "
+	}
+	return line + r.Message
+}

@@ -1,0 +1,112 @@
+package function
+
+import (
+	"errors"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"sigs.k8s.io/kustomize/kyaml/fn/framework"
+	"sigs.k8s.io/kustomize/kyaml/yaml"
+
+	v1 "github.com/zoetrope/markdown-view/api/v1"
+	"github.com/zoetrope/markdown-view/generator"
+)
+
+// view is one MarkdownView on its way through the function.
+type view struct {
+	node    *yaml.RNode
+	results framework.Results
+	// objects are what it expands to; nil if a result is an error.
+	objects []*yaml.RNode
+}
+
+// expand expands each view by itself, so that all faults of all views are found.
+func (f *Function) expand(nodes []*yaml.RNode, input *index, generates bool) []*view {
+	views := make([]*view, 0, len(nodes))
+	seen := map[id]bool{}
+	for _, node := range nodes {
+		v := &view{node: node}
+		views = append(views, v)
+		key := idOf(node)
+		if seen[key] {
+			v.results = append(v.results, faultOf(node, "metadata.name", "another MarkdownView has the same name and namespace: rename one of them"))
+			continue
+		}
+		seen[key] = true
+		f.expandOne(v, input, generates)
+	}
+	return views
+}
+
+func (f *Function) expandOne(v *view, input *index, generates bool) {
+	var spec v1.MarkdownView
+	if faults := decode(v.node, &spec); len(faults) > 0 {
+		v.results = faults
+		return
+	}
+	invalid := spec.Validate()
+	var contents []generator.Content
+	complete := !hasFaultySource(invalid)
+	if complete {
+		resolver := resolver{function: f, view: v, input: input, generates: generates}
+		contents = resolver.contents(&spec)
+		complete = !failed(v.results)
+	}
+	if !complete {
+		// Whether the pages are good can't be told without all of them.
+		for _, err := range invalid {
+			v.add(framework.Error, generator.Problem{Field: err.Field, Message: err.ErrorBody()})
+		}
+		return
+	}
+	v.generate(&spec, contents)
+}
+
+func hasFaultySource(invalid field.ErrorList) bool {
+	for _, err := range invalid {
+		if strings.HasPrefix(err.Field, "spec.contentFrom") {
+			return true
+		}
+	}
+	return false
+}
+
+func (v *view) generate(spec *v1.MarkdownView, contents []generator.Content) {
+	output, err := generator.Generate(spec, contents)
+	var invalid *generator.InvalidError
+	switch {
+	case errors.As(err, &invalid):
+		for _, problem := range invalid.Problems {
+			v.add(framework.Error, problem)
+		}
+		return
+	case err != nil:
+		v.results = append(v.results, faultOf(v.node, "", "%v", err))
+		return
+	}
+	for _, warning := range output.Warnings {
+		v.add(framework.Warning, warning)
+	}
+	for _, object := range output.Objects() {
+		node, err := toNode(object)
+		if err != nil {
+			v.results = append(v.results, faultOf(v.node, "", "%v", err))
+			return
+		}
+		v.objects = append(v.objects, node)
+	}
+}
+
+func (v *view) add(severity framework.Severity, problem generator.Problem) {
+	field := problem.Field
+	problem.Field = ""
+	v.results = append(v.results, resultOf(v.node, severity, field, problem.String()))
+}
+
+func results(views []*view) framework.Results {
+	var list framework.Results
+	for _, v := range views {
+		list = append(list, v.results...)
+	}
+	return list
+}

@@ -1,0 +1,246 @@
+package book
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/pelletier/go-toml/v2"
+
+	v1 "github.com/zoetrope/markdown-view/api/v1"
+)
+
+// ConfigPath is the file that configures mdBook, in the book's root.
+const ConfigPath = "book.toml"
+
+// Limits of a book.toml, both far above what a book needs: the TOML parser's time
+// grows with the square of the number of keys.
+const (
+	// MaxConfigBytes is the most bytes that it may have.
+	MaxConfigBytes = 256 << 10
+	// MaxConfigKeys is the most keys that it may have, table names included.
+	MaxConfigKeys = 10000
+)
+
+// Config is what a book.toml says about the book's files and about the programs
+// that build it. Paths are slash-separated, clean and, where not said otherwise,
+// relative to the book's root and below it.
+type Config struct {
+	// Src is the source folder (book.src); "." when it is the book's root.
+	Src string
+	// BuildDir is the folder that mdBook writes the site to (build.build-dir); ""
+	// when that is the book's root itself or outside of it.
+	BuildDir string
+	// Theme is the folder of the HTML theme (output.html.theme), "." when it is
+	// the book's root.
+	Theme string
+	// ThemeRequired says that book.toml names the theme: mdBook then fails when
+	// the folder is missing, while a missing default is nothing.
+	ThemeRequired bool
+	// AdditionalCSS and AdditionalJS are published beside the site's own
+	// (output.html.additional-css and -js). mdBook fails when one is missing.
+	AdditionalCSS, AdditionalJS []string
+	// Input404 is the page for unknown addresses (output.html.input-404), relative
+	// to Src, and perhaps outside of it; "" when book.toml names none. mdBook fails
+	// when it is missing.
+	Input404 string
+	// ExtraWatchDirs are watched by mdbook serve beside the book's own files
+	// (build.extra-watch-dirs), as they are written.
+	ExtraWatchDirs []string
+	// ExpandsIncludes says whether {{#include}} in pages is expanded: not when the
+	// default preprocessors are switched off.
+	ExpandsIncludes bool
+	// RendersHTML says whether a site is built: not when [output] names only other
+	// renderers.
+	RendersHTML bool
+	// Preprocessors are the programs that change pages before they become HTML,
+	// sorted by name, without those that are part of mdBook. mdBook fails when a
+	// program is missing that isn't optional.
+	Preprocessors []Plugin
+	// Renderers are the programs that build the book in other forms than HTML,
+	// sorted by name, without those that are part of mdBook. mdBook fails when a
+	// program is missing that isn't optional.
+	Renderers []Plugin
+	// Faults are what mdBook objects to in a book.toml that can be read: the first
+	// 20, in the order of the file.
+	Faults []Fault
+}
+
+// Page404 returns the path below the book's root of the page for unknown addresses;
+// "" when book.toml names none.
+func (c Config) Page404() string {
+	if c.Input404 == "" {
+		return ""
+	}
+	return path.Join(c.Src, c.Input404)
+}
+
+// Plugin is a program that mdBook runs.
+type Plugin struct {
+	// Name is that of its table: linkcheck for [output.linkcheck].
+	Name string
+	// Command is a line of shell words. Its first word is looked up on PATH or, if
+	// it contains a slash, below the book's root.
+	Command string
+	// Optional says that mdBook goes on without the program when it is missing.
+	Optional bool
+	// Line and Column of its table, from 1.
+	Line, Column int
+}
+
+// Fault is something that mdBook 0.5 objects to. Other versions may not: a key
+// that is unknown here may be one that a later mdBook has added.
+type Fault struct {
+	// Key is dotted, such as output.html.copy-fonts.
+	Key string
+	// Line and Column, from 1; the column counts bytes.
+	Line, Column int
+	// Message says what is wrong, what mdBook does, and what to do.
+	Message string
+	// Fatal says that mdBook doesn't start. Otherwise it logs an error and ignores
+	// all of [output.html].
+	Fatal bool
+}
+
+// ConfigError says that a book.toml can't be used.
+type ConfigError struct {
+	// Line and Column, from 1; the column counts bytes.
+	Line, Column int
+	// Message says what is wrong.
+	Message string
+}
+
+// Error gives the error as book.toml:line:column: message.
+func (e *ConfigError) Error() string {
+	return fmt.Sprintf("%s:%d:%d: %s", ConfigPath, e.Line, e.Column, e.Message)
+}
+
+// ParseConfig reads the text of book.toml as mdBook 0.5 does. nil or empty text
+// gives mdBook's defaults. The error is a *ConfigError: the text isn't TOML 1.1, a
+// value has the wrong type, a path leads out of the book, or a limit is exceeded.
+func ParseConfig(text []byte) (Config, error) {
+	if len(text) > MaxConfigBytes {
+		return Config{}, &ConfigError{1, 1, fmt.Sprintf("has %d bytes, may have at most %d", len(text), MaxConfigBytes)}
+	}
+	// mdBook skips a byte order mark, the parser doesn't.
+	text = bytes.TrimPrefix(text, []byte("\ufeff"))
+	index := indexKeys(text)
+	if index.count > MaxConfigKeys {
+		return Config{}, &ConfigError{index.at.line, index.at.column, fmt.Sprintf("has more than %d keys", MaxConfigKeys)}
+	}
+	var doc map[string]any
+	if err := toml.Unmarshal(text, &doc); err != nil {
+		return Config{}, syntaxError(err)
+	}
+	c := checker{positions: index.positions}
+	c.table("", doc, configKeys)
+	if err := c.firstError(); err != nil {
+		return Config{}, err
+	}
+	config := Config{Faults: c.firstFaults()}
+	c.readPaths(&config, doc)
+	c.readPlugins(&config, doc)
+	if err := c.firstError(); err != nil {
+		return Config{}, err
+	}
+	return config, nil
+}
+
+func syntaxError(err error) error {
+	var decode *toml.DecodeError
+	if !errors.As(err, &decode) {
+		return &ConfigError{Line: 1, Column: 1, Message: err.Error()}
+	}
+	line, column := decode.Position()
+	return &ConfigError{Line: line, Column: column, Message: strings.TrimPrefix(decode.Error(), "toml: ")}
+}
+
+// readPaths takes the paths out of a document whose types were checked.
+func (c *checker) readPaths(config *Config, doc map[string]any) {
+	book, build := tableOf(doc, "book"), tableOf(doc, "build")
+	html := tableOf(tableOf(doc, "output"), "html")
+
+	config.Src = c.folder("book.src", textOf(book, "src", "src"))
+	config.BuildDir = path.Clean(textOf(build, "build-dir", "book"))
+	if config.BuildDir == "." || v1.ValidatePagePath(config.BuildDir) != nil {
+		config.BuildDir = ""
+	}
+	_, config.ThemeRequired = html["theme"]
+	config.Theme = c.folder("output.html.theme", textOf(html, "theme", "theme"))
+	config.AdditionalCSS = c.files("output.html.additional-css", textsOf(html, "additional-css"))
+	config.AdditionalJS = c.files("output.html.additional-js", textsOf(html, "additional-js"))
+	if page := textOf(html, "input-404", ""); page != "" {
+		config.Input404 = path.Clean(page)
+		c.mustBeInside("output.html.input-404", page, path.Join(config.Src, page))
+	}
+	config.ExtraWatchDirs = textsOf(build, "extra-watch-dirs")
+}
+
+// folder cleans a folder's path; mdBook takes an empty one for the root.
+func (c *checker) folder(key, written string) string {
+	clean := path.Clean(written)
+	if clean != "." {
+		c.mustBeInside(key, written, clean)
+	}
+	return clean
+}
+
+func (c *checker) files(key string, written []string) []string {
+	var clean []string
+	for _, p := range written {
+		clean = append(clean, path.Clean(p))
+		c.mustBeInside(key, p, path.Clean(p))
+	}
+	return clean
+}
+
+func (c *checker) mustBeInside(key, written, clean string) {
+	switch {
+	case path.IsAbs(written), clean == "..", strings.HasPrefix(clean, "../"):
+		c.errorf(key, "%s is %.120q, which is outside of the book's folder: the viewer has only what is inside, so move it there", key, written)
+	default:
+		if err := v1.ValidatePagePath(clean); err != nil {
+			c.errorf(key, "%s is %.120q: a path %v", key, written, err)
+		}
+	}
+}
+
+// readPlugins takes the programs out of a document whose types were checked.
+func (c *checker) readPlugins(config *Config, doc map[string]any) {
+	preprocessors, outputs := tableOf(doc, "preprocessor"), tableOf(doc, "output")
+
+	_, links := preprocessors["links"]
+	config.ExpandsIncludes = flagOf(tableOf(doc, "build"), "use-default-preprocessors", true) || links
+	_, html := outputs["html"]
+	config.RendersHTML = html || len(outputs) == 0
+
+	for _, p := range c.plugins("preprocessor", preprocessors, "links", "index") {
+		renderers, limited := tableOf(preprocessors, p.Name)["renderers"]
+		if !limited || slices.Contains(renderers.([]any), any("html")) {
+			config.Preprocessors = append(config.Preprocessors, p)
+		}
+	}
+	config.Renderers = c.plugins("output", outputs, "html", "markdown")
+}
+
+func (c *checker) plugins(kind string, tables map[string]any, builtin ...string) []Plugin {
+	var plugins []Plugin
+	for _, name := range sortedKeys(tables) {
+		if slices.Contains(builtin, name) {
+			continue
+		}
+		table := tableOf(tables, name)
+		at := c.position(kind + "." + name)
+		plugins = append(plugins, Plugin{
+			Name:     name,
+			Command:  textOf(table, "command", "mdbook-"+name),
+			Optional: flagOf(table, "optional", false),
+			Line:     at.line,
+			Column:   at.column,
+		})
+	}
+	return plugins
+}

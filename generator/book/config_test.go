@@ -1,0 +1,372 @@
+package book
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func defaults(change func(*Config)) Config {
+	c := Config{Src: "src", BuildDir: "book", Theme: "theme", ExpandsIncludes: true, RendersHTML: true}
+	if change != nil {
+		change(&c)
+	}
+	return c
+}
+
+func TestParseConfig(t *testing.T) {
+	tests := map[string]struct {
+		toml string
+		want Config
+	}{
+		"an empty file gives mdBook's defaults": {
+			toml: "",
+			want: defaults(nil),
+		},
+		"a byte order mark is skipped": {
+			toml: "\ufeff[book]\nsrc = 'pages'",
+			want: defaults(func(c *Config) { c.Src = "pages" }),
+		},
+		"CRLF ends lines": {
+			toml: "[book]\r\nsrc = 'pages'\r\n",
+			want: defaults(func(c *Config) { c.Src = "pages" }),
+		},
+		"paths are cleaned": {
+			toml: "[book]\nsrc = './docs//pages/'\n[build]\nbuild-dir = './out/site/'\n[output.html]\ntheme = './look'\nadditional-css = ['./look/../a.css']\nadditional-js = ['./b.js', 'c.js']",
+			want: defaults(func(c *Config) {
+				c.Src, c.BuildDir, c.Theme, c.ThemeRequired = "docs/pages", "out/site", "look", true
+				c.AdditionalCSS, c.AdditionalJS = []string{"a.css"}, []string{"b.js", "c.js"}
+			}),
+		},
+		"the root as source folder": {
+			toml: "book.src = '.'",
+			want: defaults(func(c *Config) { c.Src = "." }),
+		},
+		"an empty source folder is the root": {
+			toml: "book = {src = ''}",
+			want: defaults(func(c *Config) { c.Src = "." }),
+		},
+		"a build folder outside of the book needs no leaving out": {
+			toml: "[build]\nbuild-dir = '../site'",
+			want: defaults(func(c *Config) { c.BuildDir = "" }),
+		},
+		"a build folder that is the root can't be left out": {
+			toml: "[build]\nbuild-dir = '.'",
+			want: defaults(func(c *Config) { c.BuildDir = "" }),
+		},
+		"an empty theme is the root, and named": {
+			toml: "[output.html]\ntheme = ''",
+			want: defaults(func(c *Config) { c.Theme, c.ThemeRequired = ".", true }),
+		},
+		"the page for unknown addresses may be beside the source folder": {
+			toml: "[output.html]\ninput-404 = '../errors/404.md'",
+			want: defaults(func(c *Config) { c.Input404 = "../errors/404.md" }),
+		},
+		"an empty page for unknown addresses switches it off": {
+			toml: "[output.html]\ninput-404 = ''",
+			want: defaults(nil),
+		},
+		"folders that are watched stay as written": {
+			toml: "[build]\nextra-watch-dirs = ['../code', 'x/']",
+			want: defaults(func(c *Config) { c.ExtraWatchDirs = []string{"../code", "x/"} }),
+		},
+		"preprocessors by name, without mdBook's own and those for other renderers": {
+			toml: "[preprocessor.toc]\n[preprocessor.links]\n[preprocessor.index]\n[preprocessor.pdf]\nrenderers = ['pdf']\n[preprocessor.mermaid]\ncommand = 'mdbook-mermaid -v'\noptional = true\nrenderers = ['html']\nown = 1",
+			want: defaults(func(c *Config) {
+				c.Preprocessors = []Plugin{
+					{Name: "mermaid", Command: "mdbook-mermaid -v", Optional: true, Line: 6, Column: 15},
+					{Name: "toc", Command: "mdbook-toc", Line: 1, Column: 15},
+				}
+			}),
+		},
+		"renderers beside HTML": {
+			toml: "[output.html]\n[output.linkcheck]\noptional = true\nfollow-web-links = true\n[output.markdown]",
+			want: defaults(func(c *Config) {
+				c.Renderers = []Plugin{{Name: "linkcheck", Command: "mdbook-linkcheck", Optional: true, Line: 2, Column: 9}}
+			}),
+		},
+		"other renderers alone build no HTML": {
+			toml: "[output.markdown]",
+			want: defaults(func(c *Config) { c.RendersHTML = false }),
+		},
+		"without the default preprocessors nothing is included": {
+			toml: "[build]\nuse-default-preprocessors = false",
+			want: defaults(func(c *Config) { c.ExpandsIncludes = false }),
+		},
+		"links named as a preprocessor includes again": {
+			toml: "[build]\nuse-default-preprocessors = false\n[preprocessor.links]",
+			want: defaults(nil),
+		},
+		"a whole configuration without a fault": {
+			toml: wholeConfig,
+			want: defaults(func(c *Config) { c.AdditionalCSS = []string{"a.css"} }),
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			got, err := ParseConfig([]byte(test.toml))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+const wholeConfig = `book = { # TOML 1.1, as mdBook's parser
+  title = "Handbook", authors = ["A", "B"], description = "d", language = "ja", text-direction = "ltr",
+}
+[build]
+create-missing = false
+use-default-preprocessors = true
+[rust]
+edition = "2024"
+[output.html]
+default-theme = "rust"
+preferred-dark-theme = "navy"
+smart-punctuation = true
+definition-lists = true
+admonitions = true
+mathjax-support = false
+additional-css = ["a.css"]
+no-section-label = false
+git-repository-url = "https://example.com"
+git-repository-icon = "fa-github"
+site-url = "/"
+cname = "example.com"
+edit-url-template = "https://example.com/{path}"
+hash-files = true
+sidebar-header-nav = true
+fold = {enable = true, level = 255}
+playground.editable = true
+code.hidelines.python = "~"
+print.enable = true
+[output.html.search]
+limit-results = 4000000000
+chapter."a/b".enable = false
+[output.html.redirect]
+"/a.html" = "b.html"
+`
+
+func TestParseConfigFaults(t *testing.T) {
+	tests := map[string]struct {
+		toml string
+		want []Fault
+	}{
+		"an unknown table": {
+			toml: "[bok]\nx = 1\n",
+			want: []Fault{{Key: "bok", Line: 1, Column: 2, Fatal: true,
+				Message: "mdBook 0.5 doesn't know the key bok; it doesn't start"}},
+		},
+		"a table in another case, whose keys don't count": {
+			toml: "\n[Book]\nsrc = 'x'",
+			want: []Fault{{Key: "Book", Line: 2, Column: 2, Fatal: true,
+				Message: "mdBook 0.5 doesn't know the key Book; it doesn't start"}},
+		},
+		"unknown keys, in the order of the file": {
+			toml: "rust = {version = 1}\n[build]\n  watch = true\n[book]\nmultilingual = false",
+			want: []Fault{
+				{Key: "rust.version", Line: 1, Column: 9, Fatal: true,
+					Message: "mdBook 0.5 doesn't know the key rust.version; it doesn't start"},
+				{Key: "build.watch", Line: 3, Column: 3, Fatal: true,
+					Message: "mdBook 0.5 doesn't know the key build.watch; it doesn't start"},
+				{Key: "book.multilingual", Line: 5, Column: 1, Fatal: true,
+					Message: "mdBook 0.5 doesn't know the key book.multilingual, which mdBook 0.4 had: it never had an effect; it doesn't start"},
+			},
+		},
+		"values that mdBook doesn't know": {
+			toml: "[book]\ntext-direction = 'up'\n[rust]\nedition = '2027'",
+			want: []Fault{
+				{Key: "book.text-direction", Line: 2, Column: 1, Fatal: true,
+					Message: `book.text-direction is "up", mdBook 0.5 knows only ltr, rtl; it doesn't start`},
+				{Key: "rust.edition", Line: 4, Column: 1, Fatal: true,
+					Message: `rust.edition is "2027", mdBook 0.5 knows only 2015, 2018, 2021, 2024; it doesn't start`},
+			},
+		},
+		"an unknown key of the HTML renderer": {
+			toml: "[output.html]\ncurly-quotes = true\n[output.html.fold]\ndepth = 1",
+			want: []Fault{
+				{Key: "output.html.curly-quotes", Line: 2, Column: 1,
+					Message: "mdBook 0.5 doesn't know the key output.html.curly-quotes, which mdBook 0.4 had: write smart-punctuation; it ignores all of [output.html] then"},
+				{Key: "output.html.fold.depth", Line: 4, Column: 1,
+					Message: "mdBook 0.5 doesn't know the key output.html.fold.depth; it ignores all of [output.html] then"},
+			},
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			got, err := ParseConfig([]byte(test.toml))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(defaults(func(c *Config) { c.Faults = test.want }), got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestParseConfigErrors(t *testing.T) {
+	tests := map[string]struct{ toml, want string }{
+		"no TOML":                     {"[book\n", "book.toml:1:6: expected ']' to close table name"},
+		"a value that is missing":     {"[book]\nsrc =\n", "book.toml:2:6: unexpected character U+000A at start of value"},
+		"a key twice":                 {"[book]\nsrc = 'a'\nsrc = 'b'", "book.toml:3:1: key src is already defined"},
+		"invalid UTF-8":               {"[book]\nsrc = 'a\xff'", "book.toml:2:9: invalid UTF-8 character in literal string"},
+		"a table that is a number":    {"a = 1\nbook = 3", "book.toml:2:1: book must be a table"},
+		"a table that is a list":      {"[[book]]\nsrc = 'a'", "book.toml:1:3: book must be a table"},
+		"a string that is a number":   {"[book]\ntitle = 20", "book.toml:2:1: book.title must be a string"},
+		"a list that is a string":     {"[book]\nauthors = 'a'", "book.toml:2:1: book.authors must be a list of strings"},
+		"a list with a number":        {"[output.html]\nadditional-js = ['a', 1]", "book.toml:2:1: output.html.additional-js must be a list of strings"},
+		"a flag that is a string":     {"[build]\ncreate-missing = 'yes'", "book.toml:2:1: build.create-missing must be true or false"},
+		"a number that is too large":  {"[output.html.fold]\nlevel = 256", "book.toml:2:1: output.html.fold.level must be a whole number from 0 to 255"},
+		"a number that is negative":   {"output.html.search.limit-results = -1", "book.toml:1:20: output.html.search.limit-results must be a whole number from 0 to 4294967295"},
+		"an edition without quotes":   {"[rust]\nedition = 2021", "book.toml:2:1: rust.edition must be a string"},
+		"HTML switched off":           {"[output]\nhtml = false", "book.toml:2:1: output.html must be a table"},
+		"a preprocessor, not a table": {"[preprocessor]\ntoc = true", "book.toml:2:1: preprocessor.toc must be a table"},
+		"a command that is a list":    {"[output.pdf]\ncommand = ['a']", "book.toml:2:1: output.pdf.command must be a string"},
+		"a redirect to a number":      {"[output.html.redirect]\n'/a.html' = 1", "book.toml:2:1: output.html.redirect./a.html must be a string"},
+		"the first of several":        {"[build]\nbuild-dir = 1\n[book]\nsrc = 2\ntitle = 3", "book.toml:2:1: build.build-dir must be a string"},
+		"an absolute source folder": {"[book]\nsrc = '/srv/pages'",
+			`book.toml:2:1: book.src is "/srv/pages", which is outside of the book's folder: the viewer has only what is inside, so move it there`},
+		"a source folder outside": {"[book]\nsrc = 'a/../../pages'",
+			`book.toml:2:1: book.src is "a/../../pages", which is outside of the book's folder: the viewer has only what is inside, so move it there`},
+		"a source folder that no volume can have": {"[book]\nsrc = '..pages'",
+			`book.toml:2:1: book.src is "..pages": a path must not start with "..": Kubernetes keeps such names in a mounted ConfigMap for itself`},
+		"a source folder with a control character": {"[book]\nsrc = \"a\\u0000\"",
+			`book.toml:2:1: book.src is "a\x00": a path must not contain control or invisible formatting characters: rename the file`},
+		"a theme outside": {"[output.html]\ntheme = '../theme'",
+			`book.toml:2:1: output.html.theme is "../theme", which is outside of the book's folder: the viewer has only what is inside, so move it there`},
+		"a style sheet outside": {"[output.html]\nadditional-css = ['a.css', '..']",
+			`book.toml:2:1: output.html.additional-css is "..", which is outside of the book's folder: the viewer has only what is inside, so move it there`},
+		"too many keys": {manyLines(100_000, "k%d=1\n"), "book.toml:10001:1: has more than 10000 keys"},
+		"too many keys in one line": {"a = {" + strings.ReplaceAll(manyLines(150_000, "k%d=1,\n"), "\n", "") + "k=1}",
+			"book.toml:1:78888: has more than 10000 keys"},
+		"too many bytes": {strings.Repeat("#", 1<<20), "book.toml:1:1: has 1048576 bytes, may have at most 262144"},
+		"a style sheet without a name": {"[output.html]\nadditional-css = ['']",
+			`book.toml:2:1: output.html.additional-css is "": a path must name a file such as guide/intro.md, not a folder`},
+		"a page for unknown addresses outside": {"[output.html]\ninput-404 = '../../404.md'",
+			`book.toml:2:1: output.html.input-404 is "../../404.md", which is outside of the book's folder: the viewer has only what is inside, so move it there`},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			_, err := ParseConfig([]byte(test.toml))
+			if err == nil {
+				t.Fatal("no error")
+			}
+			if diff := cmp.Diff(test.want, err.Error()); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// The largest texts of the worst kinds: this test would take minutes if one of the
+// limits were gone.
+func TestParseConfigStaysQuick(t *testing.T) {
+	texts := map[string]string{
+		"unknown keys":   manyLines(MaxConfigBytes-100, "k%d=1\n"),
+		"unknown tables": manyLines(9*MaxConfigKeys, "[t%d]\n"),
+		"list of tables": strings.Repeat("[[t]]\n", MaxConfigKeys),
+		"dots":           "[" + strings.Repeat("a.", MaxConfigBytes/2-2) + "a]",
+		"brackets":       "a = " + strings.Repeat("[", MaxConfigBytes-4),
+		"one list":       "book.authors = [" + strings.Repeat("'',", MaxConfigBytes/3-6) + "]",
+		"inline tables":  "a = " + strings.Repeat("{a=", 9000) + "1" + strings.Repeat("}", 9000),
+	}
+	for name, text := range texts {
+		t.Run(name, func(t *testing.T) {
+			config, err := ParseConfig([]byte(text))
+			if err == nil && len(config.Faults) > 20 {
+				t.Errorf("%d faults", len(config.Faults))
+			}
+		})
+	}
+}
+
+func manyLines(size int, format string) string {
+	var b strings.Builder
+	for i := 0; b.Len() < size; i++ {
+		fmt.Fprintf(&b, format, i)
+	}
+	return b.String()
+}
+
+// books returns the folder with the real books, which a checkout may not have.
+func books(t testing.TB) string {
+	dir := os.Getenv("MARKDOWN_VIEW_BOOKS")
+	if dir == "" {
+		dir = filepath.Join("..", "..", "..", "shared", "books")
+	}
+	if _, err := os.Stat(dir); err != nil {
+		t.Skipf("no books: %v", err)
+	}
+	return dir
+}
+
+func TestParseConfigOfRealBooks(t *testing.T) {
+	tests := map[string]Config{
+		"cluster-api-book": defaults(func(c *Config) {
+			c.AdditionalCSS = []string{"theme/css/custom.css"}
+			c.Preprocessors = []Plugin{
+				{Name: "embed", Command: "./util-embed.sh", Line: 32, Column: 15},
+				{Name: "releaselink", Command: "./util-releaselink.sh", Line: 35, Column: 15},
+				{Name: "tabulate", Command: "./util-tabulate.sh", Line: 29, Column: 15},
+			}
+		}),
+		"mdbook-guide": defaults(func(c *Config) {
+			c.ExtraWatchDirs = []string{"guide-helper/src"}
+			c.Preprocessors = []Plugin{{Name: "guide-helper", Command: "cargo run --quiet --manifest-path guide-helper/Cargo.toml", Line: 37, Column: 15}}
+		}),
+	}
+	dir := books(t)
+	for name, want := range tests {
+		t.Run(name, func(t *testing.T) {
+			text, err := os.ReadFile(filepath.Join(dir, name, ConfigPath))
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := ParseConfig(text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// FuzzParseConfig looks for panics, for paths that lead out and for positions that
+// are outside of the text.
+func FuzzParseConfig(f *testing.F) {
+	f.Add([]byte(wholeConfig))
+	f.Add([]byte("\ufeff[book]\r\nsrc = '.'\r\n"))
+	f.Add([]byte("[[book]]\n[output]\nhtml = {fold.level = 1e3, 'a.b' = [{x = 1}]}\n"))
+	f.Add([]byte("[preprocessor.\"a.b\"]\ncommand = '''\n'''\n[output.html]\nadditional-css = [\n'../x', # c\n]"))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		config, err := ParseConfig(text)
+		if err != nil {
+			at, ok := err.(*ConfigError)
+			if !ok || at.Line < 1 || at.Column < 1 || at.Line > strings.Count(string(text), "\n")+1 {
+				t.Errorf("%#v", err)
+			}
+			return
+		}
+		paths := append([]string{config.Src, config.Theme, config.BuildDir}, config.AdditionalCSS...)
+		for _, p := range append(paths, config.AdditionalJS...) {
+			if p != "" && !filepath.IsLocal(p) {
+				t.Errorf("%q leads out", p)
+			}
+		}
+		for _, fault := range config.Faults {
+			if fault.Line < 1 || fault.Column < 1 || fault.Message == "" {
+				t.Errorf("%#v", fault)
+			}
+		}
+	})
+}

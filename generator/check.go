@@ -1,0 +1,122 @@
+package generator
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	v1 "github.com/zoetrope/markdown-view/api/v1"
+	"github.com/zoetrope/markdown-view/generator/book"
+	"github.com/zoetrope/markdown-view/generator/summary"
+)
+
+// maxVolumeBytes is the most that the names of a book's files may take in the
+// pod's volume, in bytes: a Deployment has to fit into one etcd value of 1.5 MiB.
+const maxVolumeBytes = 1 << 20
+
+// checker collects what is wrong with a view and its book.
+type checker struct {
+	view     *v1.MarkdownView
+	contents []Content
+	book     book.Book
+	config   book.Config
+	layout   layout
+	problems []Problem
+	warnings []Problem
+}
+
+// check applies every rule, so that a user sees all faults at once.
+func check(view *v1.MarkdownView, b book.Book, contents []Content) *checker {
+	c := &checker{view: view, contents: contents, book: b}
+	for _, err := range view.Validate() {
+		c.problems = append(c.problems, Problem{Field: err.Field, Message: strings.TrimPrefix(err.Error(), err.Field+": ")})
+	}
+	c.parseConfig()
+	c.layout = arrange(b, c.config)
+	c.checkConfig()
+	c.checkSizes()
+	c.checkPaths()
+	c.checkSummary()
+	return c
+}
+
+func (c *checker) checkSizes() {
+	total, names := 0, 0
+	for _, e := range c.layout.entries {
+		total += len(e.content)
+		names += len(`{"key":"","path":""},`) + len(e.key) + len(e.path)
+		if len(e.content) > book.MaxFileBytes {
+			c.add(e.name, 0, "has %d bytes, may have at most %d, which is what one ConfigMap holds: split the page or shrink the image", len(e.content), book.MaxFileBytes)
+		}
+	}
+	count := len(c.layout.entries)
+	switch {
+	case total > book.MaxBookBytes:
+		c.addToBook("the book has %d bytes, may have at most %d: leave out what isn't part of it, or split it into several views", total, book.MaxBookBytes)
+	case count > book.MaxFiles:
+		c.addToBook("the book has %d files, may have at most %d: leave out what isn't part of it, or split it into several views", count, book.MaxFiles)
+	case names > maxVolumeBytes:
+		c.addToBook("the names of the book's %d files take %d bytes in the pod's volume, may take at most %d: use fewer files or shorter names", count, names, maxVolumeBytes)
+	}
+}
+
+// checkPaths finds files that can't all be there: two of the same path in the
+// pod's volume, one where another needs a folder, and one where a revision key is
+// projected to.
+func (c *checker) checkPaths() {
+	var entries []entry
+	for _, e := range c.layout.entries {
+		if v1.ValidatePagePath(e.name) == nil { // others are at fault already
+			entries = append(entries, e)
+		}
+	}
+	slices.SortStableFunc(entries, func(a, b entry) int { return strings.Compare(a.path, b.path) })
+	at := make(map[string]entry, len(entries))
+	for _, e := range entries {
+		if other, taken := at[e.path]; taken {
+			c.add(e.name, 0, "and %s are both at %s in the book's root folder: rename one of them", other.name, e.path)
+		}
+		at[e.path] = e
+		if !c.layout.flat && strings.HasPrefix(e.path, revisionFile) {
+			c.add(e.name, 0, "names in the book's root folder that start with %q are reserved: rename it", revisionFile)
+		}
+	}
+	blamed := map[string]bool{}
+	for _, e := range entries {
+		for folder := path.Dir(e.path); folder != "." && folder != "/"; folder = path.Dir(folder) {
+			if file, isFile := at[folder]; isFile && !blamed[folder] {
+				blamed[folder] = true
+				c.add(file.name, 0, "is a file, but %s needs a folder of that name: rename one of them", e.name)
+			}
+		}
+	}
+}
+
+func (c *checker) checkSummary() {
+	if len(c.view.Spec.Markdowns) == 0 && len(c.view.Spec.ContentFrom) == 0 {
+		return // the view itself is at fault, and says so
+	}
+	_, err := summary.Load(c.book.Pages, "")
+	var faults summary.Errors
+	if errors.As(err, &faults) {
+		for _, fault := range faults {
+			c.add(book.SummaryPath, fault.Line, "%s", fault.Message)
+		}
+	} else if err != nil {
+		c.add(book.SummaryPath, 0, "%v", err)
+	}
+}
+
+// add notes a problem of one file.
+func (c *checker) add(file string, line int, format string, args ...any) {
+	c.problems = append(c.problems, Problem{
+		Field: fieldOf(c.view, c.contents, file), File: file, Line: line, Message: fmt.Sprintf(format, args...),
+	})
+}
+
+// addToBook notes a problem of the book as a whole.
+func (c *checker) addToBook(format string, args ...any) {
+	c.problems = append(c.problems, Problem{Field: "spec", Message: fmt.Sprintf(format, args...)})
+}

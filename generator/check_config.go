@@ -1,0 +1,113 @@
+package generator
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/zoetrope/markdown-view/generator/book"
+)
+
+// imagePrograms are the programs beside mdbook itself that DefaultViewerImage
+// holds.
+var imagePrograms = []string{"mdbook-mermaid", "mdbook-toc"}
+
+// parseConfig reads book.toml. One that can't be read is a problem, and the rest is
+// checked with mdBook's defaults.
+func (c *checker) parseConfig() {
+	config, err := book.ParseConfig(c.book.Toml)
+	if err == nil {
+		c.config = config
+		return
+	}
+	var invalid *book.ConfigError
+	if errors.As(err, &invalid) {
+		c.addToConfig(invalid.Line, "column %d: %s", invalid.Column, invalid.Message)
+	} else {
+		c.addToConfig(0, "%v", err)
+	}
+	c.config, _ = book.ParseConfig(nil)
+}
+
+// checkConfig holds book.toml against the files of the book and the programs of the
+// image.
+func (c *checker) checkConfig() {
+	if !c.config.RendersHTML {
+		c.addToConfig(0, "[output] names no html, so there would be no site to serve: add a table [output.html]")
+	}
+	c.checkConfigFiles()
+	for _, fault := range c.config.Faults {
+		if fault.Fatal && c.usesDefaultImage() {
+			c.addToConfig(fault.Line, "%s", fault.Message)
+		} else {
+			c.warnOfConfig(fault.Line, "%s", fault.Message)
+		}
+	}
+	c.checkPrograms()
+}
+
+// usesDefaultImage says whether the version of mdBook is known.
+func (c *checker) usesDefaultImage() bool {
+	return c.view.Spec.ViewerImage == "" || c.view.Spec.ViewerImage == DefaultViewerImage
+}
+
+// checkConfigFiles finds files that book.toml names and that are missing: mdBook
+// fails at start.
+func (c *checker) checkConfigFiles() {
+	exists := func(p string) bool {
+		return slices.ContainsFunc(c.layout.entries, func(e entry) bool { return e.path == p })
+	}
+	hasFolder := func(p string) bool {
+		return p == "." || slices.ContainsFunc(c.layout.entries, func(e entry) bool { return strings.HasPrefix(e.path, p+"/") })
+	}
+	requireAll := func(key string, files []string) {
+		for _, p := range files {
+			if !exists(p) {
+				c.addToConfig(0, "output.html.%s names %s, which isn't in the book: add it, or drop it from the list", key, p)
+			}
+		}
+	}
+	requireAll("additional-css", c.config.AdditionalCSS)
+	requireAll("additional-js", c.config.AdditionalJS)
+	if page := c.config.Page404(); page != "" && !exists(page) {
+		c.addToConfig(0, "output.html.input-404 names %s, which isn't in the source folder: add it, or drop the key", c.config.Input404)
+	}
+	if c.config.ThemeRequired && !hasFolder(c.config.Theme) {
+		c.addToConfig(0, "output.html.theme names the folder %s, which isn't in the book: add it, or drop the key", c.config.Theme)
+	}
+}
+
+// checkPrograms warns of programs that the image lacks, as far as it is known. It
+// is no more than a warning, because kustomize may put another image in place of
+// the default one.
+func (c *checker) checkPrograms() {
+	if !c.usesDefaultImage() {
+		return
+	}
+	warn := func(table string, plugins []book.Plugin) {
+		for _, plugin := range plugins {
+			program, _, _ := strings.Cut(plugin.Command, " ")
+			if !plugin.Optional && !slices.Contains(imagePrograms, program) {
+				c.warnOfConfig(plugin.Line, "[%s.%s] needs the program %s, which the image %s lacks, so that mdBook fails: drop the table, add optional = true, or set viewerImage to an image that has it",
+					table, plugin.Name, program, DefaultViewerImage)
+			}
+		}
+	}
+	warn("preprocessor", c.config.Preprocessors)
+	warn("output", c.config.Renderers)
+}
+
+// addToConfig notes a problem of book.toml.
+func (c *checker) addToConfig(line int, format string, args ...any) {
+	c.problems = append(c.problems, c.inConfig(line, format, args...))
+}
+
+// warnOfConfig notes a warning about book.toml.
+func (c *checker) warnOfConfig(line int, format string, args ...any) {
+	c.warnings = append(c.warnings, c.inConfig(line, format, args...))
+}
+
+func (c *checker) inConfig(line int, format string, args ...any) Problem {
+	return Problem{Field: tomlFieldOf(c.view, c.contents), File: book.ConfigPath, Line: line, Message: fmt.Sprintf(format, args...)}
+}

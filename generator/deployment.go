@@ -1,0 +1,156 @@
+package generator
+
+import (
+	"strconv"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	appsv1ac "k8s.io/client-go/applyconfigurations/apps/v1"
+	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
+	metav1ac "k8s.io/client-go/applyconfigurations/meta/v1"
+
+	v1 "github.com/zoetrope/markdown-view/api/v1"
+)
+
+const (
+	containerName = "mdbook"
+	portName      = "http"
+	pagesVolume   = "markdowns"
+	buildVolume   = "build"
+
+	// viewerUser is nobody in particular: the image's own user is root.
+	viewerUser = 65532
+
+	// drainSeconds is how long a pod that is told to stop goes on serving, so that
+	// it is out of the Service's endpoints before it is gone.
+	drainSeconds = 4
+	// graceSeconds is just longer: mdBook ignores SIGTERM as process 1, and would
+	// otherwise be waited for until the usual 30 s are over.
+	graceSeconds = 6
+)
+
+func deployment(view *v1.MarkdownView, files layout, shards []shard, revision string) *appsv1ac.DeploymentApplyConfiguration {
+	labels := Labels(view.Name)
+	object := appsv1ac.Deployment(ViewerName(view.Name), "").
+		WithLabels(labels).
+		WithSpec(appsv1ac.DeploymentSpec().
+			WithReplicas(*view.Spec.Replicas).
+			WithSelector(metav1ac.LabelSelector().WithMatchLabels(labels)).
+			WithStrategy(appsv1ac.DeploymentStrategy().
+				WithType(appsv1.RollingUpdateDeploymentStrategyType).
+				WithRollingUpdate(appsv1ac.RollingUpdateDeployment().
+					WithMaxUnavailable(intstr.FromInt32(0)).
+					WithMaxSurge(intstr.FromInt32(1)))).
+			WithTemplate(corev1ac.PodTemplateSpec().
+				WithLabels(labels).
+				WithAnnotations(map[string]string{v1.RevisionAnnotation: revision}).
+				WithSpec(podSpec(view, files, shards))))
+	object.Namespace = namespaceOf(view)
+	return object
+}
+
+func podSpec(view *v1.MarkdownView, files layout, shards []shard) *corev1ac.PodSpecApplyConfiguration {
+	return corev1ac.PodSpec().
+		// {{#include}} could publish the token.
+		WithAutomountServiceAccountToken(false).
+		// A Service called mdbook would set MDBOOK_PORT, which mdBook reads as
+		// configuration.
+		WithEnableServiceLinks(false).
+		WithTerminationGracePeriodSeconds(graceSeconds).
+		WithSecurityContext(corev1ac.PodSecurityContext().
+			WithRunAsNonRoot(true).
+			WithRunAsUser(viewerUser).
+			WithRunAsGroup(viewerUser).
+			WithSeccompProfile(corev1ac.SeccompProfile().WithType(corev1.SeccompProfileTypeRuntimeDefault))).
+		WithContainers(container(view, files)).
+		WithVolumes(
+			pages(view, files, shards),
+			corev1ac.Volume().WithName(buildVolume).WithEmptyDir(corev1ac.EmptyDirVolumeSource()))
+}
+
+func container(view *v1.MarkdownView, files layout) *corev1ac.ContainerApplyConfiguration {
+	image := view.Spec.ViewerImage
+	if image == "" {
+		image = DefaultViewerImage
+	}
+	object := corev1ac.Container().
+		WithName(containerName).
+		WithImage(image).
+		WithImagePullPolicy(corev1.PullIfNotPresent).
+		WithCommand("mdbook").
+		WithArgs("serve", "--hostname", "0.0.0.0").
+		WithEnv(environment(files)...).
+		WithPorts(corev1ac.ContainerPort().
+			WithName(portName).
+			WithProtocol(corev1.ProtocolTCP).
+			WithContainerPort(viewerPort)).
+		WithLivenessProbe(probe()).
+		// Each second: a rollout waits for it.
+		WithReadinessProbe(probe().WithPeriodSeconds(1)).
+		WithLifecycle(corev1ac.Lifecycle().
+			WithPreStop(corev1ac.LifecycleHandler().
+				WithSleep(corev1ac.SleepAction().WithSeconds(drainSeconds)))).
+		WithResources(resources(files.entries)).
+		WithSecurityContext(corev1ac.SecurityContext().
+			WithAllowPrivilegeEscalation(false).
+			WithReadOnlyRootFilesystem(true).
+			WithCapabilities(corev1ac.Capabilities().WithDrop("ALL"))).
+		WithVolumeMounts(
+			corev1ac.VolumeMount().WithName(pagesVolume).WithMountPath(files.mountPath()).WithReadOnly(true),
+			corev1ac.VolumeMount().WithName(buildVolume).WithMountPath(buildFolder))
+	if startsSlowly(files.entries) {
+		object.WithStartupProbe(probe().WithPeriodSeconds(1).WithFailureThreshold(startupSeconds))
+	}
+	return object
+}
+
+// environment overrides what book.toml may say: mdBook has to build into the one
+// folder it can write to, and must not invent chapters that are missing.
+func environment(files layout) []*corev1ac.EnvVarApplyConfiguration {
+	env := []*corev1ac.EnvVarApplyConfiguration{
+		corev1ac.EnvVar().WithName("MDBOOK_BUILD__BUILD_DIR").WithValue(buildFolder),
+		corev1ac.EnvVar().WithName("MDBOOK_BUILD__CREATE_MISSING").WithValue("false"),
+	}
+	if files.renamedSource {
+		env = append(env, corev1ac.EnvVar().WithName("MDBOOK_BOOK__SRC").WithValue(flatSource))
+	}
+	return env
+}
+
+func probe() *corev1ac.ProbeApplyConfiguration {
+	return corev1ac.Probe().WithHTTPGet(corev1ac.HTTPGetAction().
+		WithPath("/").
+		WithPort(intstr.FromString(portName)).
+		WithScheme(corev1.URISchemeHTTP))
+}
+
+// pages is the volume that holds the book: each file at its own path, and the
+// revision key of each shard, without which no pod starts.
+func pages(view *v1.MarkdownView, files layout, shards []shard) *corev1ac.VolumeApplyConfiguration {
+	volume := corev1ac.Volume().WithName(pagesVolume)
+	if len(shards) == 1 {
+		return volume.WithConfigMap(corev1ac.ConfigMapVolumeSource().
+			WithName(PagesName(view.Name, shards[0].index)).
+			WithItems(items(files, shards[0])...))
+	}
+	projected := corev1ac.ProjectedVolumeSource()
+	for _, s := range shards {
+		projected.WithSources(corev1ac.VolumeProjection().WithConfigMap(corev1ac.ConfigMapProjection().
+			WithName(PagesName(view.Name, s.index)).
+			WithItems(items(files, s)...)))
+	}
+	return volume.WithProjected(projected)
+}
+
+func items(files layout, s shard) []*corev1ac.KeyToPathApplyConfiguration {
+	list := make([]*corev1ac.KeyToPathApplyConfiguration, 0, len(s.entries)+1)
+	for _, e := range s.entries {
+		list = append(list, corev1ac.KeyToPath().WithKey(e.key).WithPath(e.path))
+	}
+	name := ""
+	if s.index > 0 {
+		name = "-" + strconv.Itoa(s.index)
+	}
+	return append(list, corev1ac.KeyToPath().WithKey(revisionKey(s.revision)).WithPath(files.revisionPath(name)))
+}

@@ -1,0 +1,70 @@
+// Package generator expands a MarkdownView and its pages into the objects that
+// serve them as a book: ConfigMaps, a Deployment that runs mdBook, a Service.
+//
+// It is pure: the same input gives the same objects, whichever door it came
+// through. It knows no clock, no network, no file system and no randomness, and
+// imports only the API, client-go's apply configurations and the parsers of what
+// mdBook reads.
+package generator
+
+import (
+	appsv1ac "k8s.io/client-go/applyconfigurations/apps/v1"
+	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
+
+	v1 "github.com/zoetrope/markdown-view/api/v1"
+)
+
+// Output is what a MarkdownView expands to.
+type Output struct {
+	// ConfigMaps hold the book. The first is always there and called
+	// markdowns-<name>; a book that doesn't fit into it has more.
+	ConfigMaps []*corev1ac.ConfigMapApplyConfiguration
+	// Deployment runs mdBook.
+	Deployment *appsv1ac.DeploymentApplyConfiguration
+	// Service leads to the Deployment's pods.
+	Service *corev1ac.ServiceApplyConfiguration
+	// Revision is the digest of everything that mdBook reads, sha256:<64 hex
+	// digits>.
+	Revision string
+	// Warnings are faults that mdBook lives with, such as a broken link between
+	// two pages.
+	Warnings []Problem
+}
+
+// Objects lists what is generated, in the order in which it is applied: pages
+// before the pods that mount them.
+func (o *Output) Objects() []any {
+	objects := make([]any, 0, len(o.ConfigMaps)+2)
+	for _, configMap := range o.ConfigMaps {
+		objects = append(objects, configMap)
+	}
+	return append(objects, o.Deployment, o.Service)
+}
+
+// Generate expands a view. contents holds what the entries of the view's
+// contentFrom name, in their order; an optional one that is missing is left out.
+// Neither is changed, and the objects share the contents' bytes.
+//
+// The error is an *InvalidError that lists every fault that was found.
+func Generate(view *v1.MarkdownView, contents []Content) (*Output, error) {
+	defaulted := *view
+	defaulted.Default()
+	view = &defaulted
+
+	book, problems := merge(view, contents)
+	checked := check(view, book, contents)
+	if problems = append(problems, checked.problems...); len(problems) > 0 {
+		return nil, &InvalidError{Name: view.Name, Namespace: view.Namespace, Problems: problems}
+	}
+
+	files := checked.layout
+	shards := divide(files.entries)
+	revision := digest(files.entries)
+	return &Output{
+		ConfigMaps: configMaps(view, shards),
+		Deployment: deployment(view, files, shards, revision),
+		Service:    service(view),
+		Revision:   revision,
+		Warnings:   checked.warnings,
+	}, nil
+}

@@ -1,0 +1,67 @@
+package generator
+
+import (
+	"strconv"
+	"strings"
+
+	v1 "github.com/zoetrope/markdown-view/api/v1"
+)
+
+// FieldManager is the field manager of everything that is generated. It and the
+// names and labels below are those of the kubebuilder tutorial, so that objects
+// that its controller made are found again.
+const FieldManager = "markdown-view-controller"
+
+// DefaultViewerImage serves views that name no image: the mdBook version that
+// this release was tested with.
+const DefaultViewerImage = "peaceiris/mdbook:v0.5.4"
+
+// InstanceLabel is the label that holds the view's name.
+const InstanceLabel = "app.kubernetes.io/instance"
+
+// Labels returns the labels of a view's objects, which are also the selector of
+// its Deployment and Service. A Deployment's selector can't change, so neither
+// can these.
+func Labels(viewName string) map[string]string {
+	return map[string]string{
+		"app.kubernetes.io/name":       "mdbook",
+		InstanceLabel:                  viewName,
+		"app.kubernetes.io/created-by": FieldManager,
+	}
+}
+
+// ViewerName is the name of a view's Deployment and Service.
+func ViewerName(viewName string) string {
+	return "viewer-" + viewName
+}
+
+// PagesName is the name of the ConfigMap that holds a view's shard. Shard 0 has
+// the tutorial's name. The others are set off by a dot, which no view's name can
+// hold: "markdowns-docs-1" would be shard 1 of docs and shard 0 of docs-1.
+func PagesName(viewName string, shard int) string {
+	name := "markdowns-" + viewName
+	if shard == 0 {
+		return name
+	}
+	return name + "." + strconv.Itoa(shard)
+}
+
+// IsPagesName says whether name is that of one of a view's shards.
+func IsPagesName(name, viewName string) bool {
+	first := PagesName(viewName, 0)
+	number, isFurther := strings.CutPrefix(name, first+".")
+	if !isFurther {
+		return name == first
+	}
+	shard, err := strconv.Atoi(number)
+	return err == nil && name == PagesName(viewName, shard)
+}
+
+// namespaceOf returns nil for a view without a namespace: a manifest that hasn't
+// got one yet must not set an empty one.
+func namespaceOf(view *v1.MarkdownView) *string {
+	if view.Namespace == "" {
+		return nil
+	}
+	return &view.Namespace
+}

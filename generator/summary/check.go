@@ -1,0 +1,214 @@
+package summary
+
+import (
+	"path"
+	"strings"
+	"unicode/utf8"
+)
+
+// Check holds the chapters against the book's files: their contents by slash
+// path relative to the book's root, where src is the folder that holds
+// SUMMARY.md. With an empty src the paths are relative to that folder itself.
+//
+// The error is of type Errors and holds every fault. A chapter's page must
+//
+//   - exist, spelled as on a file system that tells small letters from capital
+//     ones; be a file; be UTF-8 text: mdBook reads it with read_to_string.
+//     Any ending will do: notes.txt is rendered as Markdown to notes.html.
+//   - lie in src, and be named by a path that doesn't leave it. mdBook reads
+//     ../x.md too if it is there, but then writes its HTML outside of the
+//     site, which fails on the read-only root of a pod.
+//   - not be print.md, which mdBook keeps for itself ("reserved for internal use").
+//   - not be rendered to a file whose name is a folder's in the site.
+//
+// And there must be a page at all: without one mdBook succeeds, but writes no
+// index.html, and the front page, which the probes ask for, is 404.
+func (s *Summary) Check(files map[string][]byte, src string) error {
+	errs := s.checkChapters(newTree(files, src))
+	for c := range s.Chapters() {
+		if !c.Draft() {
+			return errs.orNil()
+		}
+	}
+	errs = append(errs, s.noPage())
+	return errs.orNil()
+}
+
+func (s *Summary) noPage() *Error {
+	const front = "so mdBook writes no index.html and the book has no front page"
+	err := &Error{Message: "it has no chapter, " + front + ": add one, like - [Introduction](introduction.md)"}
+	for c := range s.Chapters() {
+		return &Error{Line: c.Line, Message: "all chapters are drafts, " + front + ": give one a page, like [" + c.Name + "](page.md)"}
+	}
+	if len(s.Ignored) > 0 {
+		err.Line = s.Ignored[0].Line
+		err.Message = "mdBook passes over this link and finds no chapter, " + front + ": make it a list item, like - [Introduction](introduction.md)"
+	}
+	return err
+}
+
+func (s *Summary) checkChapters(t *tree) Errors {
+	var errs Errors
+	var rendered []*Chapter
+	for c := range s.Chapters() {
+		if c.Draft() {
+			continue
+		}
+		if fault := t.fault(c.Location); fault != "" {
+			errs.add(c.Line, "chapter %q links to %s, %s", c.Name, c.Location, fault)
+			continue
+		}
+		rendered = append(rendered, c)
+		addParents(t.site, c.HTML())
+	}
+	return append(errs, t.clashes(rendered)...)
+}
+
+// tree is the src folder.
+type tree struct {
+	files   map[string][]byte // by path relative to src
+	folders map[string]bool
+	site    map[string]bool   // the folders that mdBook will make in the site
+	lower   map[string]string // from a path in small letters to a file; made when needed
+}
+
+func newTree(files map[string][]byte, src string) *tree {
+	t := &tree{files: map[string][]byte{}, folders: map[string]bool{}, site: map[string]bool{}}
+	for name, content := range files {
+		name, ok := below(path.Clean(src), name)
+		if !ok {
+			continue
+		}
+		t.files[name] = content
+		addParents(t.folders, name)
+		if path.Ext(name) != ".md" { // mdBook copies all else
+			addParents(t.site, name)
+		}
+	}
+	return t
+}
+
+// below makes a path relative to a folder, if it lies in there.
+func below(folder, name string) (string, bool) {
+	if folder == "." {
+		return name, true
+	}
+	return strings.CutPrefix(name, folder+"/")
+}
+
+func addParents(folders map[string]bool, name string) {
+	for name = path.Dir(name); name != "." && name != "/" && !folders[name]; name = path.Dir(name) {
+		folders[name] = true
+	}
+}
+
+// fault says what keeps mdBook from reading a chapter's location, as the end of
+// a sentence; empty if nothing does.
+func (t *tree) fault(location string) string {
+	name, end := t.resolve(location)
+	content, exists := t.files[name]
+	switch {
+	case end == outside && strings.HasPrefix(location, "/"):
+		return t.absent(location, "which begins with /, but paths are relative to "+FileName, "move the page into the book's src folder")
+	case end == outside:
+		return t.absent(location, "which is outside the book's src folder", "move the page into it")
+	case end == folder:
+		return "which is a folder: link to a page in it"
+	case end == nowhere || !exists:
+		if isURL(location) {
+			return "which mdBook takes for a file's name: a chapter is a page of the book, so make one that links there"
+		}
+		return t.absent(location, "which is not among the pages", "add the page or remove the line")
+	case name == "print.md":
+		return "a name that mdBook keeps for the page that it makes for printing: rename the page"
+	case !utf8.Valid(content):
+		return "which is not UTF-8 text: save it as UTF-8, or link to it from a page if it is no page"
+	}
+	return ""
+}
+
+func isURL(location string) bool {
+	return strings.Contains(location, "://") || strings.HasPrefix(location, "mailto:")
+}
+
+// ending is where a path leads.
+type ending int
+
+const (
+	file ending = iota // or nothing: the path is well-formed
+	folder
+	nowhere // it goes through a folder that doesn't exist
+	outside
+)
+
+// resolve follows a path as the operating system does, so that nowhere/../a.md
+// and a.md/ lead nowhere.
+func (t *tree) resolve(location string) (string, ending) {
+	if strings.HasPrefix(location, "/") {
+		return "", outside
+	}
+	at := "."
+	for i, part := range strings.Split(location, "/") {
+		if i > 0 && at != "." && !t.folders[at] {
+			return "", nowhere
+		}
+		switch part {
+		case "", ".":
+		case "..":
+			if at == "." {
+				return "", outside
+			}
+			at = path.Dir(at)
+		default:
+			at = path.Join(at, part)
+		}
+	}
+	if at == "." || t.folders[at] {
+		return at, folder
+	}
+	return at, file
+}
+
+// clashes finds files of the site whose names are folders' too: mdBook fails
+// half-way through writing it.
+func (t *tree) clashes(chapters []*Chapter) Errors {
+	var errs Errors
+	for _, c := range chapters {
+		if t.site[c.HTML()] {
+			errs.add(c.Line, "chapter %q links to %s, which mdBook writes to %s, but the book has a folder of that name: rename one of them",
+				c.Name, c.Location, c.HTML())
+		}
+	}
+	for _, name := range []string{"index.html", "404.html", "print.html", "toc.html"} {
+		if t.site[name] {
+			errs.add(0, "the folder %s has the name of a page that mdBook writes: rename the folder", name)
+		}
+	}
+	for _, name := range []string{"css", "fonts"} {
+		if _, ok := t.files[name]; ok {
+			errs.add(0, "the file %s has the name of a folder that mdBook writes: rename the file", name)
+		}
+	}
+	if !utf8.Valid(t.files["404.md"]) {
+		errs.add(0, "404.md, which mdBook shows for an address that isn't there, is not UTF-8 text: save it as UTF-8")
+	}
+	return errs
+}
+
+// HTML is the page's file in the site that mdBook writes: the Path with the
+// ending .html, and index.html for a README. Empty for a draft. Two chapters can
+// have the same; then mdBook shows the later one only.
+func (c *Chapter) HTML() string {
+	if c.Draft() {
+		return ""
+	}
+	folder, name := path.Split(c.Path())
+	// As Rust's with_extension: a name that begins with its only dot has none.
+	if dot := strings.LastIndexByte(name, '.'); dot > 0 {
+		name = name[:dot]
+	}
+	if strings.EqualFold(name, "readme") {
+		name = "index"
+	}
+	return folder + name + ".html"
+}
