@@ -84,11 +84,13 @@ func run(cmd *cobra.Command, files []string) error {
 	return function.RunOnResourceList(fn, cmd.InOrStdin(), cmd.OutOrStdout(), cmd.ErrOrStderr())
 }
 
+// isTerminal says whether in is a terminal, or another device that no ResourceList
+// comes from.
 func isTerminal(in io.Reader) bool {
 	file, ok := in.(*os.File)
 	if !ok {
 		return false
 	}
 	info, err := file.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0 && info.Name() != os.DevNull
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }

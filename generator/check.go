@@ -9,6 +9,7 @@ import (
 
 	v1 "github.com/zoetrope/markdown-view/api/v1"
 	"github.com/zoetrope/markdown-view/generator/book"
+	"github.com/zoetrope/markdown-view/generator/links"
 	"github.com/zoetrope/markdown-view/generator/summary"
 )
 
@@ -98,7 +99,10 @@ func (c *checker) checkSummary() {
 	if len(c.view.Spec.Markdowns) == 0 && len(c.view.Spec.ContentFrom) == 0 {
 		return // the view itself is at fault, and says so
 	}
-	_, err := summary.Load(c.book.Pages, "")
+	s, err := summary.Load(c.book.Pages, "")
+	if err == nil && len(c.problems) == 0 {
+		c.checkLinks(s)
+	}
 	var faults summary.Errors
 	if errors.As(err, &faults) {
 		for _, fault := range faults {
@@ -106,6 +110,20 @@ func (c *checker) checkSummary() {
 		}
 	} else if err != nil {
 		c.add(book.SummaryPath, 0, "%v", err)
+	}
+}
+
+// checkLinks warns of what leads nowhere.
+func (c *checker) checkLinks(s *summary.Summary) {
+	files, names := make(map[string][]byte, len(c.layout.entries)), make(map[string]string, len(c.layout.entries))
+	for _, e := range c.layout.entries {
+		files[e.path], names[e.path] = e.content, e.name
+	}
+	for _, warning := range links.Check(files, c.layout.source, s) {
+		name := names[warning.File]
+		c.warnings = append(c.warnings, Problem{
+			Field: fieldOf(c.view, c.contents, name), File: name, Line: warning.Line, Message: warning.Message,
+		})
 	}
 }
 

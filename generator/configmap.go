@@ -1,7 +1,6 @@
 package generator
 
 import (
-	"bytes"
 	"unicode/utf8"
 
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
@@ -42,8 +41,10 @@ func configMap(view *v1.MarkdownView, s shard) *corev1ac.ConfigMapApplyConfigura
 // characters other than line ends and tabs would swell to six bytes each in
 // JSON, and past what the API server reads.
 func isText(content []byte) bool {
-	control := func(r rune) bool {
-		return r < ' ' && r != '\n' && r != '\r' && r != '\t' || r == '\x7f'
+	for _, c := range content {
+		if c < ' ' && c != '\n' && c != '\r' && c != '\t' || c == '\x7f' {
+			return false
+		}
 	}
-	return utf8.Valid(content) && !bytes.ContainsFunc(content, control)
+	return utf8.Valid(content)
 }

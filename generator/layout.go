@@ -36,6 +36,8 @@ type layout struct {
 	// flat says that the volume is the source folder, as in the tutorial, rather
 	// than the book's root.
 	flat bool
+	// source is the source folder below the volume's mount, "" when that is it.
+	source string
 	// renamedSource says that book.toml names the root itself as the source
 	// folder, and that the pages are in flatSource all the same.
 	renamedSource bool
@@ -66,15 +68,14 @@ func (l layout) revisionPath(shardName string) string {
 // whose files it would copy to the site.
 func arrange(b book.Book, config book.Config) layout {
 	l := layout{flat: isFlat(b)}
-	source := ""
 	if !l.flat {
-		source = config.Src
-		if source == "." {
-			source, l.renamedSource = flatSource, true
+		l.source = config.Src
+		if l.source == "." {
+			l.source, l.renamedSource = flatSource, true
 		}
 	}
 	for p, content := range b.Pages {
-		l.entries = append(l.entries, entry{name: p, key: pageKey(p), path: path.Join(source, p), content: content})
+		l.entries = append(l.entries, entry{name: p, key: pageKey(p), path: path.Join(l.source, p), content: content})
 	}
 	for p, content := range b.Files {
 		l.entries = append(l.entries, entry{name: p, key: rootKey(p), path: p, content: content})

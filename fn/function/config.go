@@ -2,9 +2,6 @@ package function
 
 import (
 	"fmt"
-	"maps"
-	"slices"
-	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/kustomize/kyaml/fn/framework"
@@ -78,7 +75,7 @@ func readTransformer(node *yaml.RNode) (config, framework.Results) {
 func readConfigMap(node *yaml.RNode) (config, framework.Results) {
 	data := node.GetDataMap()
 	var unknown framework.Results
-	for _, key := range slices.Sorted(maps.Keys(data)) {
+	for _, key := range sortedKeys(data) {
 		if key != "mode" {
 			unknown = append(unknown, faultOf(node, "data."+key, "unknown setting%s", suggestion(key, []string{"mode"})))
 		}
@@ -96,8 +93,7 @@ func configOf(node *yaml.RNode, field, mode string) (config, framework.Results) 
 	case Validate:
 		return config{node: node, mode: Validate}, nil
 	}
-	modes := []string{string(Expand), string(Validate)}
-	return config{}, framework.Results{faultOf(node, field, "mode %q is not known: use %s%s", mode, strings.Join(modes, " or "), suggestion(mode, modes))}
+	return config{}, framework.Results{faultOf(node, field, "%.60q is not known: use %s or %s", mode, Expand, Validate)}
 }
 
 func fault(format string, args ...any) *framework.Result {

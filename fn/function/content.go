@@ -4,8 +4,6 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 
 	"sigs.k8s.io/kustomize/kyaml/yaml"
@@ -101,12 +99,8 @@ func pagesOf(node *yaml.RNode) (*book.Book, []string) {
 	read := func(field string) map[string]string {
 		var texts map[string]string
 		if value := node.Field(field); value != nil {
-			for _, fault := range decode(value.Value, &texts) {
-				at := field
-				if fault.Field != nil {
-					at += "." + fault.Field.Path
-				}
-				faults = append(faults, at+": "+fault.Message)
+			for _, fault := range decodeField(value.Value, field, &texts) {
+				faults = append(faults, fault.path+": "+fault.message)
 			}
 		}
 		return texts
@@ -116,10 +110,10 @@ func pagesOf(node *yaml.RNode) (*book.Book, []string) {
 		pages[key] = []byte(text)
 	}
 	encoded := read(yaml.BinaryDataField)
-	for _, key := range slices.Sorted(maps.Keys(encoded)) {
+	for _, key := range sortedKeys(encoded) {
 		content, err := base64.StdEncoding.DecodeString(strings.Join(strings.Fields(encoded[key]), ""))
 		if err != nil {
-			faults = append(faults, fmt.Sprintf("binaryData.%s is not base64: %v", key, err))
+			faults = append(faults, fmt.Sprintf("%s: is not base64: %v", fieldPath(yaml.BinaryDataField, key), err))
 		}
 		pages[key] = content
 	}

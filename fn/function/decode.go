@@ -2,52 +2,52 @@ package function
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
-	"math"
 	"reflect"
 	"strings"
 
-	kjson "sigs.k8s.io/json"
 	"sigs.k8s.io/kustomize/kyaml/fn/framework"
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 )
 
 // decode reads a resource without aliases as the API server does, but takes no
 // field that it doesn't know: kyaml's own decoding drops a misspelt one without a
-// word.
+// word. It returns all faults.
 func decode(node *yaml.RNode, into any) framework.Results {
-	var d decoder
-	value := d.value(node.YNode(), "")
-	if len(d.faults) > 0 {
-		var faults framework.Results
-		for _, fault := range d.faults {
-			faults = append(faults, faultOf(node, fault.path, "%s", fault.message))
-		}
-		return faults
-	}
-	encoded, err := json.Marshal(value)
-	if err != nil {
-		return framework.Results{faultOf(node, "", "%v", err)}
-	}
-	unknown, err := kjson.UnmarshalStrict(encoded, into)
-	if err != nil {
-		return framework.Results{typeFault(node, err)}
-	}
 	var faults framework.Results
-	for _, err := range unknown {
-		faults = append(faults, unknownFault(node, err, reflect.TypeOf(into)))
+	for _, fault := range decodeField(node, "", into) {
+		faults = append(faults, faultOf(node, fault.path, "%s", fault.message))
 	}
 	return faults
 }
 
+// fieldFault is what is wrong with a field.
+type fieldFault struct{ path, message string }
+
+// decodeField is decode for the field at path.
+func decodeField(node *yaml.RNode, path string, into any) []fieldFault {
+	var d decoder
+	value := d.value(node.YNode(), path)
+	d.check(value, reflect.TypeOf(into), path)
+	if len(d.faults) == 0 {
+		encoded, err := json.Marshal(value)
+		if err == nil {
+			err = json.Unmarshal(encoded, into)
+		}
+		if err != nil {
+			d.fault(path, "%v", err)
+		}
+	}
+	return d.faults
+}
+
 // decoder turns YAML into what JSON can say.
 type decoder struct {
-	faults []struct{ path, message string }
+	faults []fieldFault
 }
 
 func (d *decoder) fault(path, format string, args ...any) {
-	d.faults = append(d.faults, struct{ path, message string }{path, fmt.Sprintf(format, args...)})
+	d.faults = append(d.faults, fieldFault{path, fmt.Sprintf(format, args...)})
 }
 
 func (d *decoder) value(node *yaml.Node, path string) any {
@@ -56,10 +56,10 @@ func (d *decoder) value(node *yaml.Node, path string) any {
 		fields := make(map[string]any, len(node.Content)/2)
 		for i := 0; i+1 < len(node.Content); i += 2 {
 			key := node.Content[i].Value
-			at := strings.TrimPrefix(path+"."+key, ".")
+			at := fieldPath(path, key)
 			switch _, twice := fields[key]; {
 			case node.Content[i].Kind != yaml.ScalarNode:
-				d.fault(path, "a key in line %d is a list or a map: a key must be a string", node.Content[i].Line)
+				d.fault(path, "a key is a list or a map: it must be a string")
 			case twice:
 				d.fault(at, "is there twice: drop one of them")
 			}
@@ -77,13 +77,25 @@ func (d *decoder) value(node *yaml.Node, path string) any {
 	}
 }
 
-var quoted = yaml.DoubleQuotedStyle | yaml.SingleQuotedStyle | yaml.LiteralStyle | yaml.FoldedStyle
+// fieldPath writes a key that isn't a field's name as an index.
+func fieldPath(parent, key string) string {
+	switch {
+	case strings.ContainsAny(key, "./[] "):
+		return fmt.Sprintf("%s[%s]", parent, key)
+	case parent == "":
+		return key
+	}
+	return parent + "." + key
+}
+
+// quotedStyle are the styles in which YAML has nothing but strings.
+var quotedStyle = yaml.DoubleQuotedStyle | yaml.SingleQuotedStyle | yaml.LiteralStyle | yaml.FoldedStyle
 
 func (d *decoder) scalar(node *yaml.Node, path string) any {
 	switch tag := node.ShortTag(); tag {
 	case yaml.NodeTagString:
 		// YAML 1.1, which kubectl reads, has more words for true and false.
-		if node.Style&quoted == 0 {
+		if node.Style&quotedStyle == 0 {
 			switch strings.ToLower(node.Value) {
 			case "y", "yes", "on":
 				return true
@@ -99,43 +111,85 @@ func (d *decoder) scalar(node *yaml.Node, path string) any {
 	case yaml.NodeTagBool, yaml.NodeTagInt, yaml.NodeTagFloat:
 		var value any
 		if err := node.Decode(&value); err != nil {
-			d.fault(path, "%v", err)
-		}
-		if number, ok := value.(float64); ok && (math.IsNaN(number) || math.IsInf(number, 0)) {
-			d.fault(path, "%s is not a number that Kubernetes knows", node.Value)
+			d.fault(path, "%q is no %s", node.Value, strings.TrimPrefix(tag, "!!"))
 		}
 		return value
 	default:
 		d.fault(path, "the YAML tag %s is not known: drop it", tag)
-		return nil
+		return node.Value
 	}
 }
 
-func typeFault(node *yaml.RNode, err error) *framework.Result {
-	var mismatch *json.UnmarshalTypeError
-	if !errors.As(err, &mismatch) {
-		return faultOf(node, "", "%v", err)
-	}
-	return faultOf(node, mismatch.Field, "must be %s, not %s", typeName(mismatch.Type), mismatch.Value)
-}
-
-// typeName is the word for a Go type that someone who writes YAML knows.
-func typeName(t reflect.Type) string {
-	for t.Kind() == reflect.Pointer {
+// check holds a value against the type that it is for.
+func (d *decoder) check(value any, t reflect.Type, path string) {
+	if t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
+	if value == nil {
+		return
+	}
+	if into, ok := reflect.New(t).Interface().(json.Unmarshaler); ok {
+		d.checkUnmarshaler(value, into, path)
+		return
+	}
+	fits := false
 	switch t.Kind() {
+	case reflect.Struct:
+		var m map[string]any
+		if m, fits = value.(map[string]any); fits {
+			d.checkFields(m, t, path)
+		}
+	case reflect.Map:
+		var m map[string]any
+		if m, fits = value.(map[string]any); fits {
+			for _, key := range sortedKeys(m) {
+				at := fieldPath(path, key)
+				if m[key] == nil {
+					d.fault(at, "must be %s, not null", typeName(t.Elem()))
+				}
+				d.check(m[key], t.Elem(), at)
+			}
+		}
+	case reflect.Slice:
+		var list []any
+		if list, fits = value.([]any); fits {
+			for i, element := range list {
+				d.check(element, t.Elem(), fmt.Sprintf("%s[%d]", path, i))
+			}
+		}
 	case reflect.String:
-		return "a string"
+		_, fits = value.(string)
 	case reflect.Bool:
-		return "true or false"
-	case reflect.Int, reflect.Int32, reflect.Int64:
-		return "a whole number"
-	case reflect.Slice, reflect.Array:
-		return "a list"
-	case reflect.Map, reflect.Struct:
-		return "a map"
-	default:
-		return t.String()
+		_, fits = value.(bool)
+	case reflect.Int32, reflect.Int64:
+		var n int
+		n, fits = value.(int)
+		fits = fits && !reflect.Zero(t).OverflowInt(int64(n))
+	}
+	if !fits {
+		d.fault(path, "must be %s, not %s", typeName(t), describe(value, t))
+	}
+}
+
+func (d *decoder) checkFields(values map[string]any, t reflect.Type, path string) {
+	known := fields(t)
+	for _, name := range sortedKeys(values) {
+		at := fieldPath(path, name)
+		if field, ok := known[name]; ok {
+			d.check(values[name], field, at)
+		} else {
+			d.fault(at, "unknown field%s", suggestion(name, sortedKeys(known)))
+		}
+	}
+}
+
+// checkUnmarshaler has a type that reads itself, such as a duration, do so.
+func (d *decoder) checkUnmarshaler(value any, into json.Unmarshaler, path string) {
+	encoded, err := json.Marshal(value)
+	if err == nil {
+		err = json.Unmarshal(encoded, into)
+	}
+	if err != nil {
+		d.fault(path, "%s can't be read: %v", describe(value, nil), err)
 	}
 }

@@ -55,7 +55,8 @@ func indexItems(nodes []*yaml.RNode) (*index, framework.Results) {
 		node, err := withoutAliases(raw)
 		if err != nil {
 			faults = append(faults, faultOf(raw, "", "%v", err))
-			node = raw
+			x.items = append(x.items, item{raw: raw, node: raw})
+			continue
 		}
 		key := idOf(node)
 		x.items = append(x.items, item{id: key, raw: raw, node: node})

@@ -81,13 +81,13 @@ func precedence(field string) int {
 func stringNode(value string) *yaml.Node {
 	node := &yaml.Node{Kind: yaml.ScalarNode, Tag: yaml.NodeTagString, Value: value}
 	switch {
-	case strings.ContainsAny(value, "\u2028\u2029"), strings.HasPrefix(value, "\t"):
+	case strings.Contains(value, "\u2028"), strings.Contains(value, "\u2029"), strings.HasPrefix(value, "\t"):
 		// Line ends in YAML 1.1 and none in 1.2; indentation that can't be told
 		// from the text's own.
 		node.Style = yaml.DoubleQuotedStyle
 	case strings.Contains(value, "\n"):
 		node.Style = yaml.LiteralStyle
-	case mayBeNoString(value) && yaml.IsYaml1_1NonString(node):
+	case value == "<<", mayBeNoString(value) && yaml.IsYaml1_1NonString(node):
 		node.Style = yaml.DoubleQuotedStyle
 	}
 	return node
@@ -97,9 +97,13 @@ func stringNode(value string) *yaml.Node {
 // takes for a string. It spares them a run of the parser. What looks like more than
 // a word is quoted by the writer itself.
 func mayBeNoString(word string) bool {
-	switch strings.ToLower(word) {
-	case "y", "yes", "on", "true", "n", "no", "off", "false", "null", "~", "<<", "=":
-		return true
+	if len(word) <= len("false") {
+		switch strings.ToLower(word) {
+		case "y", "yes", "on", "true", "n", "no", "off", "false", "null", "~":
+			return true
+		}
 	}
-	return word != "" && strings.IndexByte("+-.0123456789", word[0]) >= 0
+	// Numbers and times.
+	return word != "" && strings.IndexByte("+-.0123456789", word[0]) >= 0 &&
+		strings.TrimLeft(word, "+-.0123456789_abcdefxoinABCDEFXOINTtZz: ") == ""
 }

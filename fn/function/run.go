@@ -1,17 +1,14 @@
 package function
 
 import (
-	"bufio"
 	"bytes"
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 
 	"sigs.k8s.io/kustomize/kyaml/fn/framework"
 	"sigs.k8s.io/kustomize/kyaml/kio"
-	"sigs.k8s.io/kustomize/kyaml/kio/kioutil"
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
 	v1 "github.com/zoetrope/markdown-view/api/v1"
@@ -21,25 +18,51 @@ import (
 // stand in the list, and on errOut as text for those who drop them: kustomize
 // does. The error is a framework.Results when views are at fault; the list then
 // has its items as they came. With any other error nothing is written to out.
+//
+// It is framework.Execute, but for the annotations that tell which resource is
+// which: nothing here changes them, so it has nothing to reconcile, and items that
+// no view is concerned with stay as they are.
 func RunOnResourceList(fn *Function, in io.Reader, out, errOut io.Writer) error {
-	buffered := bufio.NewWriter(out)
-	list := &kio.ByteReadWriter{Reader: in, Writer: buffered, KeepReaderAnnotations: true}
-	err := framework.Execute(framework.ResourceListProcessorFunc(func(rl *framework.ResourceList) error {
-		err := checkWrapping(list, rl.Items)
-		if err == nil {
-			err = keepAnchors(list, rl)
-		}
-		if err != nil {
-			rl.Items, list.FunctionConfig, list.WrappingKind = nil, nil, ""
-			return err
-		}
-		err = fn.Process(rl)
-		printResults(errOut, rl.Results)
-		return err
-	}), list)
-	if flushErr := buffered.Flush(); err == nil {
-		err = flushErr
+	list := &kio.ByteReadWriter{Reader: in, OmitReaderAnnotations: true, KeepReaderAnnotations: true}
+	items, err := list.Read()
+	if err != nil {
+		return fmt.Errorf("standard input: %w", err)
 	}
+	if err := checkWrapping(list, items); err != nil {
+		return err
+	}
+	resources := &framework.ResourceList{Items: items, FunctionConfig: list.FunctionConfig}
+	if err := keepAnchors(resources); err != nil {
+		return err
+	}
+	if err := checkItems(resources.Items); err != nil {
+		return err
+	}
+	fault := fn.Process(resources)
+	printResults(errOut, resources.Results)
+	if err := write(list, resources, out); err != nil {
+		return err
+	}
+	return fault
+}
+
+// write writes all or nothing.
+func write(list *kio.ByteReadWriter, resources *framework.ResourceList, out io.Writer) error {
+	if len(resources.Results) > 0 {
+		text, err := yaml.Marshal(resources.Results)
+		if err != nil {
+			return fmt.Errorf("write the results: %w", err)
+		}
+		if list.Results, err = yaml.Parse(string(text)); err != nil {
+			return fmt.Errorf("write the results: %w", err)
+		}
+	}
+	var text bytes.Buffer
+	list.Writer, list.FunctionConfig = &text, resources.FunctionConfig
+	if err := list.Write(resources.Items); err != nil {
+		return fmt.Errorf("write the ResourceList: %w", err)
+	}
+	_, err := text.WriteTo(out)
 	return err
 }
 
@@ -55,18 +78,29 @@ func checkWrapping(list *kio.ByteReadWriter, items []*yaml.RNode) error {
 		return fmt.Errorf("%s, but is empty", wanted)
 	case items[0].GetKind() == v1.Kind:
 		return fmt.Errorf("%s, not a bare %s: to expand it by hand, run fn with its file name, or with - for standard input", wanted, v1.Kind)
+	case items[0].GetKind() == kio.ResourceListKind && len(items) > 1:
+		return fmt.Errorf("%s, in a single document", wanted)
 	case items[0].GetKind() == kio.ResourceListKind:
 		return fmt.Errorf("%s, and this one has neither items nor functionConfig", wanted)
 	}
 	return fmt.Errorf("%s, not resources of kind %q", wanted, items[0].GetKind())
 }
 
+func checkItems(items []*yaml.RNode) error {
+	for i, item := range items {
+		if node := item.YNode(); node == nil || node.Kind != yaml.MappingNode {
+			return fmt.Errorf("standard input: item %d of the ResourceList is no resource: it must be a map", i)
+		}
+	}
+	return nil
+}
+
 // keepAnchors writes out the aliases that stand for something in another resource:
 // the other may not come before it in the output, or not at all.
-func keepAnchors(list *kio.ByteReadWriter, rl *framework.ResourceList) error {
-	resources := rl.Items
-	if rl.FunctionConfig != nil {
-		resources = append(slices.Clone(resources), rl.FunctionConfig)
+func keepAnchors(list *framework.ResourceList) error {
+	resources := list.Items
+	if list.FunctionConfig != nil {
+		resources = append(slices.Clone(resources), list.FunctionConfig)
 	}
 	for i, resource := range resources {
 		if _, foreign := usesAliases(resource.YNode()); !foreign {
@@ -74,74 +108,15 @@ func keepAnchors(list *kio.ByteReadWriter, rl *framework.ResourceList) error {
 		}
 		node, err := withoutAliases(resource)
 		if err != nil {
-			return fmt.Errorf("%s %s: %w", resource.GetKind(), resource.GetName(), err)
+			return fmt.Errorf("standard input: %s %s: %w", resource.GetKind(), resource.GetName(), err)
 		}
-		if i < len(rl.Items) {
-			rl.Items[i] = node
+		if i < len(list.Items) {
+			list.Items[i] = node
 		} else {
-			rl.FunctionConfig, list.FunctionConfig = node, node
+			list.FunctionConfig = node
 		}
 	}
 	return nil
-}
-
-// RunOnFiles writes what the MarkdownViews in files expand to, and nothing else,
-// to out. "-" stands for in. On an error nothing is written to out; it is a
-// framework.Results, and printed on errOut, when views are at fault.
-func RunOnFiles(fn *Function, files []string, in io.Reader, out, errOut io.Writer) error {
-	var items []*yaml.RNode
-	for _, name := range files {
-		read, err := readFile(name, in)
-		if err != nil {
-			return err
-		}
-		items = append(items, read...)
-	}
-	rendered, results, err := fn.Render(items)
-	printResults(errOut, results)
-	if err != nil {
-		return err
-	}
-	buffered := bufio.NewWriter(out)
-	if err := (kio.ByteWriter{Writer: buffered}).Write(rendered); err != nil {
-		return err
-	}
-	return buffered.Flush()
-}
-
-func readFile(name string, in io.Reader) ([]*yaml.RNode, error) {
-	var text []byte
-	var err error
-	if name == "-" {
-		name = "standard input"
-		text, err = io.ReadAll(in)
-	} else {
-		text, err = os.ReadFile(name)
-	}
-	if err != nil {
-		return nil, err
-	}
-	reader := kio.ByteReader{Reader: bytes.NewReader(text), OmitReaderAnnotations: true}
-	items, err := reader.Read()
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
-	}
-	if len(items) == 0 {
-		return nil, fmt.Errorf("%s: holds no resource", name)
-	}
-	for i, item := range items {
-		if items[i], err = withoutAliases(item); err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
-		}
-		kind := items[i].GetKind()
-		if kind != v1.Kind && kind != "ConfigMap" {
-			return nil, fmt.Errorf("%s: holds a resource of kind %q: by hand, name only files with MarkdownViews and the ConfigMaps that hold their pages", name, kind)
-		}
-		if err := items[i].PipeE(yaml.SetAnnotation(kioutil.PathAnnotation, name)); err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
-		}
-	}
-	return items, nil
 }
 
 func printResults(to io.Writer, results framework.Results) {

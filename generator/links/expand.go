@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/zoetrope/markdown-view/generator/summary/commonmark"
 )
 
 // mdBook's limit. What is nested more deeply includes itself, most likely.
@@ -16,6 +18,7 @@ const maxDepth = 10
 type page struct {
 	text  []byte
 	spans []span
+	lines commonmark.Lines // made when needed
 }
 
 // span begins at an offset of the page and tells where its text comes from.
@@ -27,8 +30,11 @@ type span struct {
 
 // origin finds where the text at an offset comes from.
 func (p *page) origin(offset int) (file string, line int) {
+	if p.lines == nil {
+		p.lines = commonmark.NewLines(p.text)
+	}
 	s := p.spans[sort.Search(len(p.spans), func(i int) bool { return p.spans[i].offset > offset })-1]
-	return s.file, s.line + bytes.Count(p.text[s.offset:offset], []byte{'\n'})
+	return s.file, s.line + p.lines.Number(offset) - p.lines.Number(s.offset)
 }
 
 func (p *page) add(file string, line int, text []byte) {
@@ -40,13 +46,13 @@ func (p *page) add(file string, line int, text []byte) {
 
 // expand returns a chapter's page. The text is not copied if it has no directives.
 func (c *checker) expand(file string) *page {
-	text := c.files[file]
+	text := bytes.TrimPrefix(c.files[file], []byte("\ufeff")) // as mdBook does
 	for range directives(text) {
 		p := &page{}
 		c.appendTo(p, part{file: file, line: 1, text: text}, 0)
 		return p
 	}
-	return &page{text: text, spans: []span{{0, file, 1}}}
+	return &page{text: text, spans: []span{{file: file, line: 1}}}
 }
 
 // part is a piece of a file that begins at a line.
@@ -61,17 +67,11 @@ func (c *checker) appendTo(p *page, in part, depth int) {
 	done, line := 0, in.line
 	for d := range directives(in.text) {
 		d.line += in.line - 1
-		begin, parts := d.start, []part(nil)
-		if include, ok := d.include(in.file); ok {
-			if parts, ok = c.included(include, in.file, depth); !ok {
-				continue // mdBook leaves it as it is
-			}
-		} else if d.kind == "" {
-			parts = []part{{in.file, d.line, in.text[d.start+1 : d.end]}}
-		} else if d.kind != "title" {
+		parts, ok := c.replacement(d, in, depth)
+		if !ok {
 			continue
 		}
-		p.add(in.file, line, in.text[done:begin])
+		p.add(in.file, line, in.text[done:d.start])
 		for _, part := range parts {
 			if d.kind == "" {
 				p.add(part.file, part.line, part.text)
@@ -84,30 +84,40 @@ func (c *checker) appendTo(p *page, in part, depth int) {
 	p.add(in.file, line, in.text[done:])
 }
 
-// included returns what a directive in a file stands for; nothing if mdBook leaves
-// the directive in the text.
+// replacement returns what a directive stands for; false if mdBook leaves it in
+// the text.
+func (c *checker) replacement(d directive, in part, depth int) ([]part, bool) {
+	switch include, ok := d.include(in.file); {
+	case ok:
+		return c.included(include, in.file, depth)
+	case d.kind == "" && depth < maxDepth: // escaped: the text without the backslash
+		return []part{{in.file, d.line, in.text[d.start+1 : d.end]}}, true
+	}
+	return nil, d.kind == "" || d.kind == "title"
+}
+
+// included returns the text that a file takes in.
 func (c *checker) included(include Include, file string, depth int) ([]part, bool) {
+	if c.expansions--; c.expansions < 0 || c.expanded < 0 {
+		return nil, true
+	}
 	text, ok := c.files[include.Path]
 	if fault := c.includeFault(include, text, ok); fault != "" {
-		c.warn(file, include.Line, "{{#%s %s}}: %s, so mdBook leaves this text in the page", include.Kind, include.Target, fault)
+		c.warn(file, include.Line, "{{#%s %s}}: %s, so mdBook leaves this text in the page", include.Kind, include.argument, fault)
 		return nil, false
 	}
 	if depth >= maxDepth {
-		c.warn(file, include.Line, "{{#%s %s}}: nested %d deep, so mdBook leaves it out: does the file include itself?", include.Kind, include.Target, depth)
+		c.warn(file, include.Line, "{{#%s %s}}: nested %d deep, so mdBook leaves it out: does the file include itself?", include.Kind, include.argument, depth)
 		return nil, true
 	}
-	c.expansions--
 	c.expanded -= len(text)
-	if c.expansions < 0 || c.expanded < 0 {
-		return nil, true
-	}
 	if include.Kind == "playground" {
 		return []part{{text: []byte("```rust\n")}, {include.Path, 1, text}, {text: []byte("\n```\n")}}, true
 	}
 	parts, found := selectLines(include.Path, text, include.selection)
 	if !found {
 		c.warn(file, include.Line, "{{#%s %s}}: %s has no anchor %s, so mdBook includes nothing",
-			include.Kind, include.Target+":"+include.selection, include.Path, include.selection)
+			include.Kind, include.argument, include.Path, include.selection)
 	}
 	return parts, true
 }
@@ -138,7 +148,11 @@ func selectLines(file string, text []byte, selection string) ([]part, bool) {
 	from, rest, more := strings.Cut(selection, ":")
 	first, err := lineNumber(from)
 	if err != nil && from != "" {
-		return anchored(file, text, from)
+		parts, found := anchored(file, text, from)
+		if n := len(parts); n > 0 {
+			parts[n-1].text = bytes.TrimSuffix(parts[n-1].text, []byte{'\n'})
+		}
+		return parts, found
 	}
 	last := len(text)
 	if to, _, _ := strings.Cut(rest, ":"); more {
@@ -170,18 +184,29 @@ func lineNumber(s string) (int, error) {
 // anchored takes the lines between an ANCHOR and its ANCHOR_END, without those
 // that hold other anchors.
 func anchored(file string, text []byte, name string) (parts []part, found bool) {
-	number := 0
-	for l := range bytes.Lines(text) {
-		number++
-		begin, end := anchorStart.FindSubmatch(l), anchorEnd.FindSubmatch(l)
-		switch {
-		case !found:
-			found = begin != nil && string(begin[1]) == name
-		case end != nil && string(end[1]) == name:
-			return parts, true
-		case begin == nil && end == nil:
-			parts = append(parts, part{file, number, l})
+	number, begin, end := 0, 0, 0 // lines of a part are text[begin:end]
+	take := func() {
+		if begin < end {
+			lines := text[begin:end]
+			parts = append(parts, part{file, number - bytes.Count(lines, []byte{'\n'}), lines})
 		}
 	}
+	for l := range bytes.Lines(text) {
+		number++
+		opens, closes := anchorStart.FindSubmatch(l), anchorEnd.FindSubmatch(l)
+		if found && opens == nil && closes == nil {
+			end += len(l)
+			continue
+		}
+		take()
+		if found && closes != nil && string(closes[1]) == name {
+			return parts, true
+		}
+		found = found || opens != nil && string(opens[1]) == name
+		end += len(l)
+		begin = end
+	}
+	number++
+	take()
 	return parts, found
 }

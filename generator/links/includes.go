@@ -22,8 +22,9 @@ type Include struct {
 	// Line of the page, the first is 1.
 	Line int
 
-	// selection is what comes after the colon.
-	selection string
+	// argument is all that the page names: the target, a colon, and the selection
+	// of lines.
+	argument, selection string
 }
 
 // Includes lists the files that a page takes in, in their order. The page is a
@@ -53,7 +54,7 @@ func (d directive) include(page string) (Include, bool) {
 	if len(words) == 0 {
 		return Include{}, false
 	}
-	include := Include{Kind: d.kind, Target: words[0], Line: d.line}
+	include := Include{Kind: d.kind, Target: words[0], Line: d.line, argument: words[0]}
 	switch d.kind {
 	case "include", "rustdoc_include":
 		include.Target, include.selection, _ = strings.Cut(words[0], ":")
@@ -81,7 +82,7 @@ var pattern = regexp.MustCompile(`^\{\{` + space + `*#([a-zA-Z0-9_]+)` + space +
 // of the line), or else \{\{\s*\#([a-zA-Z0-9_]+)\s+([^}]+)\}\}.
 func directives(text []byte) iter.Seq[directive] {
 	return func(yield func(directive) bool) {
-		s := scanner{text: text, line: 1}
+		s := scanner{text: text, line: 1, brace: -1}
 		for s.open() {
 			d, ok := s.escaped()
 			if !ok {

@@ -7,7 +7,6 @@
 package links
 
 import (
-	"bytes"
 	"fmt"
 	"path"
 
@@ -35,8 +34,8 @@ func (w Warning) String() string {
 // What a book may include in total. Ten levels of a file that includes itself
 // twice would come to a thousand times its size.
 const (
-	maxExpanded   = 64 << 20
-	maxExpansions = 100_000
+	maxExpanded   = 32 << 20
+	maxExpansions = 20_000
 )
 
 // Check looks through the chapters of a book for what leads nowhere. Files are
@@ -88,7 +87,7 @@ type checker struct {
 
 // warn adds a warning once, however many chapters include its file.
 func (c *checker) warn(file string, line int, format string, args ...any) {
-	w := Warning{file, line, fmt.Sprintf(format, args...)}
+	w := Warning{file, line, commonmark.Printable(fmt.Sprintf(format, args...))}
 	if !c.warned[w] {
 		c.warned[w] = true
 		c.warnings = append(c.warnings, w)
@@ -128,7 +127,6 @@ func (c *checker) chapter(file, folder string, front bool) {
 	broken := func(l link) bool {
 		return c.site.broken(l, folder) || front && c.site.broken(l, ".")
 	}
-	p.text = bytes.TrimPrefix(p.text, []byte("\ufeff"))
 	if !suspicious(p.text, broken) {
 		return
 	}
@@ -138,10 +136,8 @@ func (c *checker) chapter(file, folder string, front bool) {
 		return
 	}
 	c.cost += cost
-	for at, l := range linksOf(p.text) {
-		if broken(l) {
-			c.brokenLink(p, at, l, file, folder)
-		}
+	for at, l := range brokenLinks(p.text, broken) {
+		c.brokenLink(p, at, l, file, folder)
 	}
 }
 
@@ -152,7 +148,7 @@ func (c *checker) brokenLink(p *page, at int, l link, file, folder string) {
 	}
 	in, line := p.origin(at)
 	if in != file {
-		from = " from " + file + ", which includes this,"
+		from = " from " + file + " (which includes this)"
 	}
 	if !c.site.broken(l, folder) {
 		c.warn(in, line, "the %s %s leads nowhere on the book's front page, where mdBook shows the first chapter too: "+

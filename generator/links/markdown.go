@@ -17,11 +17,13 @@ import (
 // link: [^1] is none. It is safe for concurrent use.
 var markdown = goldmark.New(goldmark.WithExtensions(extension.Footnote, extension.Table)).Parser()
 
-// linksOf yields the links and images of a page with their offsets.
-func linksOf(source []byte) iter.Seq2[int, link] {
+// brokenLinks yields the links and images of a page that are broken, with their
+// offsets.
+func brokenLinks(source []byte, broken func(link) bool) iter.Seq2[int, link] {
 	return func(yield func(int, link) bool) {
+		r := reader{source: source, broken: broken, yield: yield}
 		_ = ast.Walk(markdown.Parse(text.NewReader(source)), func(n ast.Node, entering bool) (ast.WalkStatus, error) {
-			if !entering || yieldNode(source, n, yield) {
+			if !entering || r.node(n) {
 				return ast.WalkContinue, nil
 			}
 			return ast.WalkStop, nil
@@ -29,50 +31,66 @@ func linksOf(source []byte) iter.Seq2[int, link] {
 	}
 }
 
-func yieldNode(source []byte, n ast.Node, yield func(int, link) bool) bool {
+// reader yields links until it is told to stop, which its methods return.
+type reader struct {
+	source []byte
+	broken func(link) bool
+	yield  func(int, link) bool
+}
+
+func (r *reader) link(at int, l link) bool {
+	return !r.broken(l) || r.yield(at, l)
+}
+
+func (r *reader) node(n ast.Node) bool {
 	switch n := n.(type) {
 	case *ast.Link:
-		return yield(n.Pos(), link{destination: commonmark.Unescape(n.Destination)})
+		return r.link(n.Pos(), link{destination: commonmark.Unescape(n.Destination)})
 	case *ast.Image:
-		return yield(n.Pos(), link{destination: commonmark.Unescape(n.Destination), image: true})
+		return r.link(n.Pos(), link{destination: commonmark.Unescape(n.Destination), image: true})
 	case *ast.RawHTML:
-		return yieldHTML(source, n.Segments, nil, yield)
+		return r.html(n.Segments)
 	case *ast.HTMLBlock:
-		return yieldHTML(source, n.Lines(), &n.ClosureLine, yield)
+		return r.html(n.Lines())
 	}
 	return true
 }
 
-// yieldHTML yields the <a href> and <img src> of some segments of a page.
-func yieldHTML(source []byte, segments *text.Segments, closure *text.Segment, yield func(int, link) bool) bool {
-	if segments.Len() == 0 {
+// html looks for <a href> and <img src>.
+func (r *reader) html(lines *text.Segments) bool {
+	if lines.Len() == 0 {
 		return true
 	}
-	first, last := segments.At(0).Start, segments.At(segments.Len()-1).Stop
-	if closure != nil && closure.Stop > last {
-		last = closure.Stop
+	at := lines.At(0).Start
+	source := r.source[at:lines.At(lines.Len()-1).Stop]
+	if !htmlSuspicious(source, r.broken) {
+		return true
 	}
-	block := source[first:last]
-	tokens := html.NewTokenizer(bytes.NewReader(block))
-	offset := first
+	tokens := html.NewTokenizer(bytes.NewReader(source))
 	for {
 		kind := tokens.Next()
 		if kind == html.ErrorToken {
 			return true
 		}
-		at := offset
-		offset += len(tokens.Raw())
-		if kind != html.StartTagToken && kind != html.SelfClosingTagToken {
-			continue
-		}
-		name, more := tokens.TagName()
-		attribute := map[string]string{"a": "href", "img": "src"}[string(name)]
-		for more && attribute != "" {
-			var key, value []byte
-			key, value, more = tokens.TagAttr()
-			if string(key) == attribute && !yield(at, link{destination: string(value), image: attribute == "src", raw: true}) {
+		begin := at
+		at += len(tokens.Raw())
+		if kind == html.StartTagToken || kind == html.SelfClosingTagToken {
+			if !r.tag(begin, tokens) {
 				return false
 			}
 		}
 	}
+}
+
+func (r *reader) tag(at int, tokens *html.Tokenizer) bool {
+	name, more := tokens.TagName()
+	attribute := map[string]string{"a": "href", "img": "src"}[string(name)]
+	for more {
+		var key, value []byte
+		key, value, more = tokens.TagAttr()
+		if string(key) == attribute && !r.link(at, link{destination: string(value), image: attribute == "src", raw: true}) {
+			return false
+		}
+	}
+	return true
 }

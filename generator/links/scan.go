@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"html"
 
+	"github.com/yuin/goldmark/util"
+
 	"github.com/zoetrope/markdown-view/generator/summary/commonmark"
 )
 
@@ -48,8 +50,13 @@ func isFootnote(text []byte) bool {
 // rawDestination reads a link's destination at the beginning of a text, after
 // white space and the marks of a quote in the next line.
 func rawDestination(text []byte, inline bool) []byte {
+	const white = " \t\r\n\v\f"
 	text = text[:min(len(text), longest)]
-	text = bytes.TrimLeft(text, " \t\r\n>")
+	rest := bytes.TrimLeft(text, white)
+	if bytes.IndexByte(text[:len(text)-len(rest)], '\n') >= 0 {
+		rest = bytes.TrimLeft(rest, white+">")
+	}
+	text = rest
 	if bytes.HasPrefix(text, []byte("<")) {
 		end := bytes.IndexAny(text, ">\n")
 		return text[1:max(1, end)]
@@ -57,7 +64,7 @@ func rawDestination(text []byte, inline bool) []byte {
 	open := 0
 	for i, c := range text {
 		switch {
-		case c <= ' ':
+		case util.IsSpace(c):
 			return text[:i]
 		case c == '(' && (i == 0 || text[i-1] != '\\'):
 			open++
@@ -99,15 +106,12 @@ func rawValue(text []byte) []byte {
 	if len(text) == 0 {
 		return nil
 	}
-	end := -1
+	stop := " \t\r\n>"
 	if quote := text[0]; quote == '"' || quote == '\'' {
-		text = text[1:]
-		end = bytes.IndexByte(text, quote)
-	} else {
-		end = bytes.IndexAny(text, " \t\r\n>")
+		text, stop = text[1:], string(quote)
 	}
-	if end < 0 {
-		return text
+	if end := bytes.IndexAny(text, stop); end >= 0 {
+		return text[:end]
 	}
-	return text[:end]
+	return text
 }

@@ -117,26 +117,32 @@ func (t *site) broken(l link, folder string) bool {
 
 // fault says why a broken link leads nowhere, as the end of a sentence.
 func (t *site) fault(l link, folder string) string {
+	target := l.target(folder)
 	source := link{destination: l.destination, image: true, raw: true}.target(folder) // as it is written
-	page := strings.TrimSuffix(source, path.Ext(source)) + ".md"
 	switch {
-	case t.folders[l.target(folder)]:
+	case t.folders[target]:
 		return "it is a folder without an index.html"
 	case source == ".." || strings.HasPrefix(source, "../"):
 		return "it is outside the book's src folder, so it isn't in the site"
 	}
+	page := strings.TrimSuffix(source, path.Ext(source)) + ".md"
 	for _, name := range []string{source, page} {
-		if c := t.chapters[name]; c != nil {
-			return "mdBook renders the page to " + c.HTML() + ", write " + folderOf(l.destination)
+		spelled := t.sources[name]
+		if spelled == "" {
+			spelled = t.sources[strings.ToLower(name)]
 		}
-	}
-	for _, name := range []string{source, page, strings.ToLower(source), strings.ToLower(page)} {
-		switch spelled := t.sources[name]; {
+		switch chapter := t.chapters[name]; {
 		case spelled == "":
-		case spelled == name && path.Ext(name) == ".md":
-			return name + " isn't a chapter, so mdBook doesn't render it: list it in " + summary.FileName
 		case spelled != name:
 			return "did you mean " + spelled + "?"
+		case chapter != nil && l.image:
+			return "it is a page, and mdBook renders it to " + chapter.HTML()
+		case chapter != nil && path.Base(chapter.HTML()) == "index.html":
+			return "mdBook renders the page to " + chapter.HTML() + ", write " + folderOf(l.destination)
+		case chapter == nil && path.Ext(name) == ".md":
+			return name + " isn't a chapter, so mdBook doesn't render it: list it in " + summary.FileName
+		default:
+			return "mdBook takes .md for its ending and links to " + target
 		}
 	}
 	return "the book has no such file"

@@ -24,27 +24,31 @@ import (
 // And there must be a page at all: without one mdBook succeeds, but writes no
 // index.html, and the front page, which the probes ask for, is 404.
 func (s *Summary) Check(files map[string][]byte, src string) error {
-	errs := s.checkChapters(newTree(files, src))
-	for c := range s.Chapters() {
-		if !c.Draft() {
-			return errs.orNil()
-		}
-	}
-	errs = append(errs, s.noPage())
-	return errs.orNil()
+	return append(s.checkChapters(newTree(files, src)), s.checkFront()...).orNil()
 }
 
-func (s *Summary) noPage() *Error {
+// checkFront finds that there is nothing to make the front page of.
+func (s *Summary) checkFront() Errors {
 	const front = "so mdBook writes no index.html and the book has no front page"
-	err := &Error{Message: "it has no chapter, " + front + ": add one, like - [Introduction](introduction.md)"}
+	var errs Errors
+	var draft *Chapter
 	for c := range s.Chapters() {
-		return &Error{Line: c.Line, Message: "all chapters are drafts, " + front + ": give one a page, like [" + c.Name + "](page.md)"}
+		if !c.Draft() {
+			return nil
+		}
+		if draft == nil {
+			draft = c
+		}
 	}
-	if len(s.Ignored) > 0 {
-		err.Line = s.Ignored[0].Line
-		err.Message = "mdBook passes over this link and finds no chapter, " + front + ": make it a list item, like - [Introduction](introduction.md)"
+	switch {
+	case draft != nil:
+		errs.add(draft.Line, "all chapters are drafts, %s: give one a page, like [%s](page.md)", front, draft.Name)
+	case len(s.Ignored) > 0:
+		errs.add(s.Ignored[0].Line, "mdBook passes over this link and finds no chapter, %s: make it a list item, like - [Introduction](introduction.md)", front)
+	default:
+		errs.add(0, "it has no chapter, %s: add one, like - [Introduction](introduction.md)", front)
 	}
-	return err
+	return errs
 }
 
 func (s *Summary) checkChapters(t *tree) Errors {
@@ -74,8 +78,9 @@ type tree struct {
 
 func newTree(files map[string][]byte, src string) *tree {
 	t := &tree{files: map[string][]byte{}, folders: map[string]bool{}, site: map[string]bool{}}
+	src = path.Clean(src)
 	for name, content := range files {
-		name, ok := below(path.Clean(src), name)
+		name, ok := below(src, name)
 		if !ok {
 			continue
 		}

@@ -48,6 +48,7 @@ func TestCheck(t *testing.T) {
 		{"percent encoding", "- [A](%C3%A9.md)\n- [B](%zz.md)\n", lines(
 			`SUMMARY.md:1: chapter "A" links to %C3%A9.md, which is not among the pages: mdBook decodes nothing but %20, write é.md`,
 			`SUMMARY.md:2: chapter "B" links to %zz.md, which is not among the pages: add the page or remove the line`)},
+		{"control characters", "- [A\\\nB](a&#10;&#27;b)\n", `SUMMARY.md:1: chapter "AB" links to a\n\x1bb, which is not among the pages: add the page or remove the line`},
 		{"folders", "- [A](d)\n- [B](d/)\n- [C](.)\n- [D](d/..)\n", lines(
 			`SUMMARY.md:1: chapter "A" links to d, which is a folder: link to a page in it`,
 			`SUMMARY.md:2: chapter "B" links to d/, which is a folder: link to a page in it`,

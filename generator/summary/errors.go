@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/zoetrope/markdown-view/generator/summary/commonmark"
 )
 
 // Error is one fault of a SUMMARY.md.
@@ -45,7 +47,7 @@ func (e Errors) Unwrap() []error {
 }
 
 func (e *Errors) add(line int, format string, args ...any) {
-	*e = append(*e, &Error{Line: line, Message: fmt.Sprintf(format, args...)})
+	*e = append(*e, &Error{Line: line, Message: commonmark.Printable(fmt.Sprintf(format, args...))})
 }
 
 // orNil sorts by line; it avoids an error interface that holds an empty list.

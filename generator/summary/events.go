@@ -135,10 +135,14 @@ func (e *emitter) node(n ast.Node) {
 	case *ast.ThematicBreak:
 		e.emit(evRule, 0, "")
 	case *ast.Link:
-		e.destination(n.Destination)
+		if n.Reference == nil {
+			e.destination(n.Destination)
+		}
 		e.enclose(tagLink, n, commonmark.Unescape(n.Destination))
 	case *ast.Image:
-		e.destination(n.Destination)
+		if n.Reference == nil {
+			e.destination(n.Destination)
+		}
 		e.enclose(tagImage, n, commonmark.Unescape(n.Destination))
 	case *ast.AutoLink:
 		e.emit(evStart, tagLink, string(n.URL(e.source)))
@@ -164,9 +168,9 @@ func (e *emitter) node(n ast.Node) {
 	}
 }
 
-// destination notes a destination that goldmark accepts and CommonMark doesn't:
-// one in <> that contains another <, and one without <> whose parentheses don't
-// match.
+// destination notes the destination of a link or a definition if goldmark accepts
+// it and CommonMark doesn't: one in <> that contains another <, and one without <>
+// whose parentheses don't match.
 func (e *emitter) destination(destination []byte) {
 	open, angle := 0, false
 	for i := 0; i < len(destination); i++ {
@@ -184,7 +188,10 @@ func (e *emitter) destination(destination []byte) {
 	if open == 0 && !angle {
 		return
 	}
-	if quoted := bytes.Contains(e.source, slices.Concat([]byte{'<'}, destination, []byte{'>'})); quoted == angle || open != 0 && !quoted {
+	const farthest = 4096 // from the beginning of the link
+	near := e.source[e.pos:min(e.pos+len(destination)+farthest, len(e.source))]
+	quoted := bytes.Contains(near, slices.Concat([]byte{'<'}, destination, []byte{'>'}))
+	if quoted && angle || !quoted && open != 0 {
 		e.misread = append(e.misread, e.pos)
 	}
 }
@@ -194,7 +201,7 @@ func (e *emitter) destination(destination []byte) {
 // way to the title.
 func (e *emitter) htmlBlock(n *ast.HTMLBlock) {
 	e.emit(evStart, tagHTMLBlock, "")
-	if first := n.Lines().At(0); e.source[first.Start] == ' ' {
+	if lines := n.Lines(); lines.Len() > 0 && e.source[lines.At(0).Start] == ' ' {
 		e.emit(evText, 0, " ")
 	}
 	e.emit(evHTML, 0, "")

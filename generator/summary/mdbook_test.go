@@ -3,6 +3,7 @@ package summary
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"html"
 	"io/fs"
@@ -29,7 +30,6 @@ var justified = []string{
 	"the book has no front page",
 	"a file can be one chapter only", // by another path
 	"outside the book's src folder",
-	"mdBook takes",
 	`list item "-"`, // empty, right after a link definition: text to mdBook
 }
 
@@ -135,7 +135,7 @@ func (b *testBook) compare(text string) (result int, diff string) {
 	case failed != nil:
 		return 1, ""
 	case err != nil:
-		if fault := unjustified(err.(Errors)); fault != nil {
+		if fault := unjustified(err); fault != nil {
 			return 0, fmt.Sprintf("refused, but mdBook builds it: %v", fault)
 		}
 		return 2, ""
@@ -154,10 +154,16 @@ func (b *testBook) compare(text string) (result int, diff string) {
 	return 0, diff + gocmp.Diff(contents(s), mdBookContents(string(toc)))
 }
 
-// unjustified returns a fault in a line that has no justified one.
-func unjustified(errs Errors) *Error {
+// unjustified returns a fault without a reason, in a line that has no justified
+// one. A pitfall can change how all of the file is read.
+func unjustified(err error) *Error {
+	var errs Errors
+	errors.As(err, &errs)
 	lines := map[int]bool{}
 	for _, fault := range errs {
+		if strings.Contains(fault.Message, "mdBook takes") {
+			return nil
+		}
 		lines[fault.Line] = lines[fault.Line] ||
 			slices.ContainsFunc(justified, func(reason string) bool { return strings.Contains(fault.Message, reason) })
 	}

@@ -16,6 +16,11 @@ import (
 // component: ./a.md and a.md are two files to it, and the second page overwrites
 // the first. Here a file is the same however its path is written.
 func Parse(text []byte) (*Summary, error) {
+	s, errs := parse(text)
+	return s, errs.orNil()
+}
+
+func parse(text []byte) (*Summary, Errors) {
 	var errs Errors
 	if line := invalidLine(text); line > 0 {
 		errs.add(line, "not UTF-8 text: save the file as UTF-8")
@@ -31,8 +36,7 @@ func Parse(text []byte) (*Summary, error) {
 	m := machine{source: text, lines: commonmark.NewLines(text), events: e.events, read: map[int]*Chapter{}}
 	m.pitfalls(e)
 	s := m.summary()
-	m.errs = append(m.errs, duplicates(s)...)
-	return s, m.errs.orNil()
+	return s, append(m.errs, duplicates(s)...)
 }
 
 // invalidLine is the line of the first byte that isn't UTF-8, or 0.
@@ -55,7 +59,7 @@ func (m *machine) pitfalls(e emitter) {
 		m.errs.add(m.lines.Number(i), "mdBook takes the control character %U now for text, now for white space: remove it", m.source[i])
 	}
 	for _, pos := range e.misread {
-		m.errs.add(m.lines.Number(pos), "mdBook takes this link for text because of a < or an unmatched parenthesis in its destination: write \\< \\( \\)")
+		m.errs.add(m.lines.Number(pos), "mdBook takes this link or image for text because of a < or an unmatched parenthesis in its destination: write \\< \\( \\)")
 	}
 	for _, end := range e.definitions {
 		next := m.lines.Number(end) // a number counts from 1: this is the index of the next line

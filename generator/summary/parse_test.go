@@ -120,7 +120,7 @@ func TestParse(t *testing.T) {
 
 func TestParseFaults(t *testing.T) {
 	const item = " doesn't begin with a link to its chapter: write - [Title](page.md), or - [Title]() for a draft"
-	const misread = "mdBook takes this link for text because of a < or an unmatched parenthesis in its destination: write \\< \\( \\)"
+	const misread = "mdBook takes this link or image for text because of a < or an unmatched parenthesis in its destination: write \\< \\( \\)"
 	tests := []struct {
 		name, text, want string
 	}{

@@ -111,13 +111,12 @@ func Load(files map[string][]byte, src string) (*Summary, error) {
 	if !ok {
 		return nil, Errors{missingSummary(files, src)}
 	}
-	s, err := Parse(text)
-	if err == nil {
-		return s, s.Check(files, src)
+	s, errs := parse(text)
+	t := newTree(files, src)
+	chapters := s.checkChapters(t)
+	if len(errs) == 0 {
+		// A fault may have hidden the chapters; then there being none is no news.
+		chapters = append(chapters, s.checkFront()...)
 	}
-	// A file with a fault may have lost its chapters to it, so a complaint
-	// about there being none would mislead.
-	errs := err.(Errors)
-	errs = append(errs, s.checkChapters(newTree(files, src))...)
-	return s, errs.orNil()
+	return s, append(errs, chapters...).orNil()
 }

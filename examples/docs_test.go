@@ -1,0 +1,204 @@
+package examples
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/yuin/goldmark"
+	"github.com/yuin/goldmark/ast"
+	"github.com/yuin/goldmark/text"
+	"sigs.k8s.io/kustomize/kyaml/fn/framework"
+	"sigs.k8s.io/kustomize/kyaml/yaml"
+
+	v1 "github.com/zoetrope/markdown-view/api/v1"
+	"github.com/zoetrope/markdown-view/fn/function"
+	"github.com/zoetrope/markdown-view/generator"
+	"github.com/zoetrope/markdown-view/generator/book"
+)
+
+// documentation is what is tested beside each example's own README: its paths
+// below the root of the source tree.
+var documentation = []string{"README.md", "CONTRIBUTING.md", "docs/function.md", "docs/markdownview.md", "examples/README.md"}
+
+// page is a Markdown file of the documentation.
+type page struct {
+	path   string // below the root of the source tree
+	source []byte
+	root   ast.Node
+}
+
+// pages returns the documentation with the examples' READMEs.
+func pages(t *testing.T) []page {
+	t.Helper()
+	readmes, err := filepath.Glob("*/README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	paths := documentation
+	for _, readme := range readmes {
+		paths = append(paths, "examples/"+filepath.ToSlash(readme))
+	}
+	var list []page
+	for _, p := range paths {
+		source, err := os.ReadFile(filepath.Join(repository, p))
+		if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, page{path: p, source: source, root: goldmark.DefaultParser().Parse(text.NewReader(source))})
+	}
+	return list
+}
+
+// block is a fenced block of code.
+type block struct {
+	line int // of its first line, from 1
+	text string
+}
+
+// blocks returns the page's blocks of a language.
+func (p page) blocks(language string) []block {
+	var list []block
+	p.walk(func(n ast.Node) {
+		fence, ok := n.(*ast.FencedCodeBlock)
+		if !ok || string(fence.Language(p.source)) != language || fence.Lines().Len() == 0 {
+			return
+		}
+		start := fence.Lines().At(0).Start
+		list = append(list, block{
+			line: 1 + strings.Count(string(p.source[:start]), "\n"),
+			text: string(fence.Lines().Value(p.source)),
+		})
+	})
+	return list
+}
+
+func (p page) walk(visit func(ast.Node)) {
+	// The only error would be one that the function itself returns.
+	_ = ast.Walk(p.root, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
+		if entering {
+			visit(n)
+		}
+		return ast.WalkContinue, nil
+	})
+}
+
+func TestLinksInTheDocumentationLeadSomewhere(t *testing.T) {
+	for _, p := range pages(t) {
+		p.walk(func(n ast.Node) {
+			link, ok := n.(*ast.Link)
+			if !ok {
+				return
+			}
+			target, _, _ := strings.Cut(string(link.Destination), "#")
+			if target == "" || strings.Contains(target, "://") {
+				return
+			}
+			if _, err := os.Stat(filepath.Join(repository, filepath.Dir(p.path), target)); err != nil {
+				t.Errorf("%s: link to %s: %v", p.path, link.Destination, err)
+			}
+		})
+	}
+}
+
+func TestManifestsInTheDocumentationAreValid(t *testing.T) {
+	views := 0
+	for _, p := range pages(t) {
+		for _, b := range p.blocks("yaml") {
+			t.Run(fmt.Sprintf("%s:%d", p.path, b.line), func(t *testing.T) {
+				views += expand(t, b.text)
+			})
+		}
+	}
+	if views == 0 {
+		t.Error("no MarkdownView was found in the documentation")
+	}
+}
+
+// expand has the function expand the views of a block, configured by its
+// MarkdownViewTransformer if it has one, and returns how many views there are.
+func expand(t *testing.T, manifests string) int {
+	t.Helper()
+	list := &framework.ResourceList{
+		FunctionConfig: yaml.MustParse("apiVersion: view.zoetrope.github.io/v1\nkind: MarkdownViewTransformer\nmetadata: {name: expand}\n"),
+	}
+	folders := fstest.MapFS{}
+	views := 0
+	for _, document := range documents(t, manifests) {
+		node, err := yaml.Parse(document)
+		if err != nil {
+			t.Fatalf("%v in:\n%s", err, document)
+		}
+		switch node.GetKind() {
+		case function.TransformerKind:
+			list.FunctionConfig = node
+		case v1.Kind:
+			var view v1.MarkdownView
+			unmarshal(t, document, &view)
+			views++
+			list.Items = append(list.Items, sources(folders, &view)...)
+			fallthrough
+		default:
+			list.Items = append(list.Items, node)
+		}
+	}
+	fn := function.Function{WorkingDirectory: folders}
+	if err := fn.Process(list); err != nil {
+		t.Errorf("%v in:\n%s", err, manifests)
+	}
+	return views
+}
+
+// sources makes what a view's contentFrom names: folders, and the ConfigMaps that
+// it returns. Each holds a small book whose one chapter is start.md.
+func sources(folders fstest.MapFS, view *v1.MarkdownView) []*yaml.RNode {
+	small := map[string]string{"SUMMARY.md": "- [Start](start.md)\n", "start.md": "# Start\n"}
+	var configMaps []*yaml.RNode
+	for _, source := range view.Spec.ContentFrom {
+		if source.Directory != nil {
+			for name, content := range small {
+				folders[filepath.ToSlash(filepath.Join(source.Directory.Path, name))] = &fstest.MapFile{Data: []byte(content)}
+			}
+		}
+		if source.ConfigMapRef != nil && !source.ConfigMapRef.Optional {
+			node := yaml.MustParse("apiVersion: v1\nkind: ConfigMap\n")
+			_ = node.SetName(source.ConfigMapRef.Name)
+			if view.Namespace != "" {
+				_ = node.SetNamespace(view.Namespace)
+			}
+			node.SetDataMap(small)
+			configMaps = append(configMaps, node)
+		}
+	}
+	return configMaps
+}
+
+func TestNumbersInTheDocumentationAreThoseOfTheCode(t *testing.T) {
+	for document, numbers := range map[string][]string{
+		"docs/function.md": {
+			grouped(book.MaxFileBytes), grouped(book.MaxBookBytes), grouped(book.MaxFiles),
+			grouped(book.MaxConfigBytes), grouped(book.MaxConfigKeys), grouped(v1.MaxPathBytes), grouped(v1.MaxPathElementBytes),
+		},
+		"docs/markdownview.md": {strconv.Itoa(v1.MaxNameLength), generator.DefaultViewerImage, grouped(book.MaxConfigBytes)},
+	} {
+		text := textOf(t, repository, document)
+		for _, number := range numbers {
+			if !strings.Contains(text, number) {
+				t.Errorf("%s doesn't mention %s", document, number)
+			}
+		}
+	}
+}
+
+// grouped writes a number with a comma before each third digit from the end.
+func grouped(n int) string {
+	digits := strconv.Itoa(n)
+	for i := len(digits) - 3; i > 0; i -= 3 {
+		digits = digits[:i] + "," + digits[i:]
+	}
+	return digits
+}
