@@ -1,0 +1,152 @@
+// Command bench measures the function and prints each figure as a ratio to a
+// baseline of the same run: the machines that it runs on are shared, so a time by
+// itself says little.
+package main
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"text/tabwriter"
+	"time"
+
+	"sigs.k8s.io/kustomize/kyaml/kio"
+)
+
+// copyCommand has the program copy standard input through kyaml's reader and
+// writer: the baseline of what any function has to do.
+const copyCommand = "copy"
+
+func main() {
+	if len(os.Args) == 2 && os.Args[1] == copyCommand {
+		exitOn(copyThroughKyaml(os.Stdin, os.Stdout))
+		return
+	}
+	b := &bench{}
+	flag.StringVar(&b.fn, "fn", "", "the function's program")
+	flag.StringVar(&b.kustomize, "kustomize", "", "kustomize's program")
+	flag.StringVar(&b.book, "book", "", "the source folder of a large mdBook; the measures of one are left out without it")
+	flag.IntVar(&b.views, "views", 1000, "how many views are expanded")
+	flag.IntVar(&b.runs, "runs", 5, "how often each side is run; the fastest counts")
+	flag.Parse()
+	exitOn(b.run(os.Stdout))
+}
+
+func exitOn(err error) {
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "error:", err)
+		os.Exit(1)
+	}
+}
+
+func copyThroughKyaml(in io.Reader, out io.Writer) error {
+	list := &kio.ByteReadWriter{Reader: in, Writer: out, KeepReaderAnnotations: true}
+	items, err := list.Read()
+	if err != nil {
+		return err
+	}
+	return list.Write(items)
+}
+
+// bench is one run of all measures.
+type bench struct {
+	fn, kustomize, book string
+	views, runs         int
+
+	self, dir string
+	table     *tabwriter.Writer
+}
+
+func (b *bench) run(out io.Writer) error {
+	if b.fn == "" || b.kustomize == "" {
+		return fmt.Errorf("-fn and -kustomize are required: use make bench")
+	}
+	var err error
+	if b.self, err = os.Executable(); err != nil {
+		return err
+	}
+	if b.dir, err = os.MkdirTemp("", "bench"); err != nil {
+		return err
+	}
+	defer os.RemoveAll(b.dir)
+
+	b.table = tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(b.table, "measure\tours\tbaseline\tratio\tgoal")
+	for _, measure := range []func() error{b.insideKustomize, b.alone, b.directory, b.startup} {
+		if err := measure(); err != nil {
+			return err
+		}
+	}
+	return b.table.Flush()
+}
+
+// command is a program that is measured.
+type command struct {
+	args  []string
+	dir   string
+	stdin []byte
+}
+
+// usage is what a run of a command took.
+type usage struct {
+	time    time.Duration
+	maxRSS  int64 // bytes
+	written []byte
+}
+
+func (c command) run() (usage, error) {
+	cmd := exec.Command(c.args[0], c.args[1:]...)
+	cmd.Dir = c.dir
+	cmd.Stdin = bytes.NewReader(c.stdin)
+	var out, errOut bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errOut
+	start := time.Now()
+	if err := cmd.Run(); err != nil {
+		return usage{}, fmt.Errorf("%v: %w\n%s", c.args, err, errOut.String())
+	}
+	return usage{time: time.Since(start), maxRSS: maxRSS(cmd.ProcessState), written: out.Bytes()}, nil
+}
+
+// compare runs two commands in turn and returns the fastest run of each.
+func (b *bench) compare(ours, baseline command) (usage, usage, error) {
+	var a, z []usage
+	for range b.runs {
+		for _, side := range []struct {
+			command command
+			runs    *[]usage
+		}{{ours, &a}, {baseline, &z}} {
+			u, err := side.command.run()
+			if err != nil {
+				return usage{}, usage{}, err
+			}
+			*side.runs = append(*side.runs, u)
+		}
+	}
+	fastest := func(runs []usage) usage {
+		return slices.MinFunc(runs, func(x, y usage) int { return int(x.time - y.time) })
+	}
+	return fastest(a), fastest(z), nil
+}
+
+func (b *bench) report(measure string, ours, baseline usage, goal string) {
+	fmt.Fprintf(b.table, "%s\t%v\t%v\t%.2f\t%s\n", measure,
+		ours.time.Round(time.Millisecond/10), baseline.time.Round(time.Millisecond/10),
+		float64(ours.time)/float64(baseline.time), goal)
+}
+
+func (b *bench) path(elements ...string) string {
+	return filepath.Join(append([]string{b.dir}, elements...)...)
+}
+
+func (b *bench) write(name string, content []byte) error {
+	path := b.path(name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	return os.WriteFile(path, content, 0o644)
+}

@@ -1,0 +1,6 @@
+//go:build !linux
+
+package build
+
+// nodePrograms exist for Linux only.
+var nodePrograms []string

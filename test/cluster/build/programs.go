@@ -1,0 +1,154 @@
+package build
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/mod/modfile"
+	"golang.org/x/mod/semver"
+)
+
+// StagesFile is the file beside the programs that tells kwok what becomes of
+// simulated nodes and pods.
+const StagesFile = "kwok-stages.yaml"
+
+// ControlPlane returns the folder with etcd, kube-apiserver,
+// kube-controller-manager, kube-scheduler, kubectl, kwok and StagesFile; on
+// Linux also kubelet and kube-proxy. What isn't built yet is built, which takes
+// minutes; the log says how far it is.
+//
+// If KUBEBUILDER_ASSETS is set it is that folder, which has at least etcd and
+// kube-apiserver (and, if it comes from envtest, kubectl, and nothing else).
+func ControlPlane(ctx context.Context, log Log) (string, error) {
+	if assets := os.Getenv("KUBEBUILDER_ASSETS"); assets != "" {
+		return given(assets)
+	}
+	repository, err := repository()
+	if err != nil {
+		return "", err
+	}
+	recipe, err := controlPlane(filepath.Join(repository, "test", "controlplane"))
+	if err != nil {
+		return "", err
+	}
+	return recipe.cached(ctx, log)
+}
+
+// Supervisor returns the path of the program that package supervise speaks of.
+// Building it takes a second.
+func Supervisor(ctx context.Context, log Log) (string, error) {
+	repository, err := repository()
+	if err != nil {
+		return "", err
+	}
+	const main = "./cluster/cmd/supervisor"
+	recipe := recipe{
+		name:     "supervisor",
+		module:   filepath.Join(repository, "test"),
+		sources:  []string{"cluster/supervise", "cluster/cmd/supervisor"},
+		packages: []string{main},
+		steps: []step{{
+			what: "compiling the supervisor",
+			args: []string{"build", "-trimpath", "-buildvcs=false", "-o", "${BIN}/", main},
+		}},
+	}
+	bin, err := recipe.cached(ctx, log)
+	return filepath.Join(bin, "supervisor"), err
+}
+
+func given(assets string) (string, error) {
+	folder, err := filepath.Abs(assets)
+	if err != nil {
+		return "", err
+	}
+	for _, name := range []string{"etcd", "kube-apiserver"} {
+		if _, err := os.Stat(filepath.Join(folder, name)); err != nil {
+			return "", fmt.Errorf("KUBEBUILDER_ASSETS has no %s: %w; unset it to use programs built from source", name, err)
+		}
+	}
+	return folder, nil
+}
+
+func controlPlane(module string) (recipe, error) {
+	versions, err := required(filepath.Join(module, "go.mod"), "k8s.io/kubernetes", "go.etcd.io/etcd/server/v3", "sigs.k8s.io/kwok")
+	if err != nil {
+		return recipe{}, err
+	}
+	kubernetes, etcd, kwok := versions[0], versions[1], versions[2]
+	major, minor, _ := strings.Cut(strings.TrimPrefix(semver.MajorMinor(kubernetes), "v"), ".")
+	const version = "k8s.io/component-base/version"
+	return recipe{
+		name:     "controlplane",
+		versions: []string{"kubernetes", kubernetes, "etcd", etcd, "kwok", kwok},
+		module:   module,
+		sources:  []string{"cmd"},
+		packages: []string{"./...", "sigs.k8s.io/kwok/cmd/kwok"},
+		steps: []step{
+			{
+				what: "compiling Kubernetes and etcd",
+				// Without a version the API server says v0.0.0, and clients
+				// that look at it refuse to work.
+				args: compile("./cmd/kube", version+".gitVersion="+kubernetes, version+".gitMajor="+major, version+".gitMinor="+minor),
+				links: append([]string{"etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubectl"},
+					nodePrograms...),
+				linkTo: "kube",
+			},
+			{what: "compiling kwok", args: compile("sigs.k8s.io/kwok/cmd/kwok")},
+			{what: "writing kwok's stages", args: []string{"run", "./cmd/stages"}, stdout: StagesFile},
+		},
+	}, nil
+}
+
+// compile makes a program without debug information (a third of the size),
+// setting variables. -v names the packages that it compiles.
+func compile(main string, variables ...string) []string {
+	flags := []string{"-s", "-w"}
+	for _, variable := range variables {
+		flags = append(flags, "-X", variable)
+	}
+	return []string{"build", "-v", "-trimpath", "-buildvcs=false", "-ldflags", strings.Join(flags, " "), "-o", "${BIN}/", main}
+}
+
+// required reads the versions of modules from a go.mod.
+func required(path string, modules ...string) ([]string, error) {
+	content, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	file, err := modfile.ParseLax(path, content, nil)
+	if err != nil {
+		return nil, err
+	}
+	found := map[string]string{}
+	for _, require := range file.Require {
+		found[require.Mod.Path] = require.Mod.Version
+	}
+	versions := make([]string, len(modules))
+	for i, module := range modules {
+		if versions[i] = found[module]; versions[i] == "" {
+			return nil, fmt.Errorf("%s doesn't require %s", path, module)
+		}
+	}
+	return versions, nil
+}
+
+// repository is the clone that the working folder, which in tests is the
+// package's, belongs to.
+func repository() (string, error) {
+	start, err := os.Getwd()
+	if err != nil {
+		return "", err
+	}
+	for folder := start; ; folder = filepath.Dir(folder) {
+		if _, err := os.Stat(filepath.Join(folder, "test", "controlplane", "go.mod")); err == nil {
+			return folder, nil
+		}
+		if folder == filepath.Dir(folder) {
+			return "", errors.New("the programs of the test cluster are built from the repository, but " + start + " is outside of a clone")
+		}
+	}
+}

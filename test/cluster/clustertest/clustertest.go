@@ -1,0 +1,107 @@
+// Package clustertest is package cluster for Go tests. A package's tests share
+// one cluster, each in a namespace of its own:
+//
+//	var shared *cluster.Cluster
+//
+//	func TestMain(m *testing.M) {
+//		os.Exit(clustertest.Main(m, cluster.Options{Nodes: 3}, &shared))
+//	}
+//
+//	func TestSomething(t *testing.T) {
+//		clustertest.Need(t, shared, cluster.Controllers)
+//		namespace := clustertest.Namespace(t, shared)
+//		…
+//	}
+//
+// A test that stops components or sets arguments starts a cluster for itself.
+package clustertest
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/zoetrope/markdown-view/test/cluster"
+	"github.com/zoetrope/markdown-view/test/cluster/build"
+)
+
+// Main runs a package's tests with one cluster that they share, and returns
+// the exit status.
+func Main(m *testing.M, options cluster.Options, shared **cluster.Cluster) (status int) {
+	if options.Log == nil {
+		options.Log = build.Stderr()
+	}
+	c, err := cluster.Start(context.Background(), options)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer func() {
+		if err := c.Stop(); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			status = 1
+		}
+	}()
+	*shared = c
+	return m.Run()
+}
+
+// Start starts a cluster for one test, which ends with it.
+func Start(t testing.TB, options cluster.Options) *cluster.Cluster {
+	t.Helper()
+	if options.Log == nil {
+		options.Log = func(line string) { t.Log(line) }
+	}
+	c, err := cluster.Start(t.Context(), options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := c.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	return c
+}
+
+// Need skips a test on a cluster that lacks something it needs.
+func Need(t testing.TB, c *cluster.Cluster, features ...cluster.Feature) {
+	t.Helper()
+	for _, feature := range features {
+		if err := c.Supports(feature); err != nil {
+			t.Skip(err)
+		}
+	}
+}
+
+// Namespace makes a namespace in which pods can be made. It is deleted after
+// the test, which doesn't wait for that.
+func Namespace(t testing.TB, c *cluster.Cluster) string {
+	t.Helper()
+	client, err := kubernetes.NewForConfig(c.Config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	namespace, err := client.CoreV1().Namespaces().Create(t.Context(),
+		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "test-"}}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+		defer cancel()
+		if err := client.CoreV1().Namespaces().Delete(ctx, namespace.Name, metav1.DeleteOptions{}); err != nil {
+			t.Errorf("deleting the test's namespace: %v", err)
+		}
+	})
+	if err := c.WaitNamespace(t.Context(), namespace.Name); err != nil {
+		t.Fatal(err)
+	}
+	return namespace.Name
+}

@@ -1,0 +1,93 @@
+package cluster
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/zoetrope/markdown-view/test/cluster/internal/pki"
+)
+
+// Feature is what a test may need and not every cluster has. One that Start
+// built from source has all of them.
+type Feature string
+
+const (
+	// Controllers means that Deployments roll out, namespaces get service accounts,
+	// children of deleted owners are collected, pods are scheduled.
+	Controllers Feature = "controllers"
+	// SimulatedNodes means that AddNodes works.
+	SimulatedNodes Feature = "simulated nodes"
+	// RequestLog means that Mark and Requests work.
+	RequestLog Feature = "a request log"
+	// Faults means that Component and Run work.
+	Faults Feature = "components that can be stopped"
+	// Loopback means that the API server reaches what listens on this machine's
+	// loopback address, webhooks for example.
+	Loopback Feature = "an API server on this machine"
+)
+
+// Supports returns nil if the cluster has the feature, or an error that says
+// why not.
+func (c *Cluster) Supports(feature Feature) error {
+	if c.supervisor == nil {
+		if feature == Controllers {
+			return nil
+		}
+		return fmt.Errorf("needs %s, which an existing cluster (USE_EXISTING_CLUSTER) doesn't have", feature)
+	}
+	needs := map[Feature][]string{
+		Controllers:    {ControllerManager, Scheduler},
+		SimulatedNodes: {ControllerManager, Scheduler, Kwok},
+	}
+	for _, component := range needs[feature] {
+		if !c.has(component) {
+			return fmt.Errorf("needs %s, but KUBEBUILDER_ASSETS (%s) has no %s; unset it to use programs built from source",
+				feature, c.bin, component)
+		}
+	}
+	return nil
+}
+
+func (c *Cluster) supports(feature Feature) bool { return c.Supports(feature) == nil }
+
+// existing tells whether the tests shall use a cluster that is there.
+func existing() bool {
+	use, err := strconv.ParseBool(os.Getenv("USE_EXISTING_CLUSTER"))
+	return err == nil && use
+}
+
+func useExisting(options Options) (*Cluster, error) {
+	if options.Nodes > 0 {
+		options.Log.Printf("using an existing cluster with the nodes that it has, not with %d simulated ones", options.Nodes)
+	}
+	rules := clientcmd.NewDefaultClientConfigLoadingRules()
+	config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, nil).ClientConfig()
+	if err != nil {
+		return nil, fmt.Errorf("USE_EXISTING_CLUSTER is set: %w; KUBECONFIG must name the cluster to use", err)
+	}
+	config.QPS = -1
+	authority, err := pki.NewAuthority("markdown-view-test")
+	if err != nil {
+		return nil, err
+	}
+	client, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := client.Discovery().ServerVersion(); err != nil {
+		return nil, errors.Join(fmt.Errorf("USE_EXISTING_CLUSTER is set, but %s doesn't answer", config.Host), err)
+	}
+	options.Log.Printf("using the existing cluster at %s", config.Host)
+	return &Cluster{
+		Config:     config,
+		Kubeconfig: rules.GetDefaultFilename(),
+		options:    options,
+		client:     client,
+		authority:  authority,
+	}, nil
+}
