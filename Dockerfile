@@ -14,7 +14,7 @@ ARG TARGETOS
 ARG TARGETARCH
 ARG VERSION=dev
 RUN CGO_ENABLED=0 GOOS=${TARGETOS} GOARCH=${TARGETARCH} \
-    go build -trimpath -ldflags "-s -w -X main.version=${VERSION}" -o /image/ ./fn
+    go build -trimpath -ldflags "-s -w -X main.version=${VERSION}" -o /image/ ./fn ./controller
 # kustomize and kpt start the function with `--user nobody`, which fails in an
 # image without a passwd file that names it.
 RUN mkdir /image/etc && \

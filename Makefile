@@ -6,10 +6,13 @@ SHELL := /usr/bin/env bash
 .DELETE_ON_ERROR:
 
 # The programs of the image; each is the package main of the folder of its name.
-PROGRAMS := fn
+PROGRAMS := fn controller
 
-# Modules with code of ours, and those whose tests take seconds.
+# Modules with code of ours, those that are linted, and those whose tests take
+# seconds. Below test/schema the linters would analyse all of Kubernetes: gofmt
+# and go vet have to do there.
 MODULES := . test test/schema tools/crd-schema
+LINT_MODULES := . test tools/crd-schema
 QUICK_MODULES := . tools/crd-schema
 
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
@@ -29,17 +32,18 @@ help: ## Show this help.
 generate: bin/controller-gen bin/crd-schema bin/crd-ref-docs ## Regenerate deepcopy functions, CRD, JSON schema, API reference.
 	bin/controller-gen object paths=./api/...
 	bin/controller-gen crd paths=./api/... output:crd:dir=config/crd/bases
+	bin/controller-gen rbac:roleName=markdown-view-controller paths=./controller/... output:rbac:dir=config/rbac
 	bin/crd-schema config/crd/bases/view.zoetrope.github.io_markdownviews.yaml config/crd/schema
 	bin/crd-ref-docs --log-level WARN --config tools/crd-ref-docs/config.yaml --templates-dir tools/crd-ref-docs/templates \
 	  --source-path api/v1 --renderer markdown --output-path docs/api.md
 
 .PHONY: fmt
 fmt: bin/golangci-lint ## Format the Go code.
-	@for module in $(MODULES); do (cd $$module && $(CURDIR)/bin/golangci-lint fmt ./...); done
+	@for module in $(LINT_MODULES); do (cd $$module && $(CURDIR)/bin/golangci-lint fmt ./...); done
 
 .PHONY: lint
 lint: bin/golangci-lint ## Run the linters; they also say what each folder may import.
-	@for module in $(MODULES); do \
+	@for module in $(LINT_MODULES); do \
 	  echo "golangci-lint run in $$module"; \
 	  (cd $$module && $(CURDIR)/bin/golangci-lint run ./...); \
 	done
@@ -70,7 +74,7 @@ test-race: bin/kustomize ## Run the same tests under the race detector, which ne
 test-schema: ## Judge the CRD and the examples' output with the API server's own code; compiles for minutes, the first time.
 	go -C test/schema test -count=1 ./...
 
-# How long each fuzz target runs.
+# How long each fuzz target runs, in Go's notation.
 FUZZTIME ?= 60s
 
 .PHONY: fuzz

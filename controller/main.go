@@ -1,0 +1,196 @@
+// Command controller runs the controller: it applies what MarkdownViews expand to
+// and keeps it so.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	flag "github.com/spf13/pflag"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	crconfig "sigs.k8s.io/controller-runtime/pkg/config"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	fluxclient "github.com/fluxcd/pkg/runtime/client"
+	fluxcontroller "github.com/fluxcd/pkg/runtime/controller"
+	"github.com/fluxcd/pkg/runtime/events"
+	"github.com/fluxcd/pkg/runtime/jitter"
+	"github.com/fluxcd/pkg/runtime/leaderelection"
+	"github.com/fluxcd/pkg/runtime/logger"
+	"github.com/fluxcd/pkg/runtime/pprof"
+	"github.com/fluxcd/pkg/runtime/probes"
+
+	v1 "github.com/zoetrope/markdown-view/api/v1"
+	"github.com/zoetrope/markdown-view/controller/reconciler"
+)
+
+// version is set when the program is linked.
+var version = "dev"
+
+func main() {
+	options, err := parse(os.Args[1:])
+	if errors.Is(err, flag.ErrHelp) {
+		return
+	}
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "error: %v; see controller --help\n", err)
+		os.Exit(2)
+	}
+	if options.version {
+		fmt.Println(version)
+		return
+	}
+	if err := run(ctrl.SetupSignalHandler(), options); err != nil {
+		ctrl.Log.Error(err, "the controller stopped")
+		os.Exit(1)
+	}
+}
+
+// options are the command line's, named as those of Flux's controllers.
+type options struct {
+	metricsAddr, healthAddr, eventsAddr string
+	concurrent                          int
+	reconcileTimeout                    time.Duration
+	gracefulShutdownTimeout             time.Duration
+	namespaces                          []string
+	version                             bool
+
+	client      fluxclient.Options
+	logger      logger.Options
+	leader      leaderelection.Options
+	rateLimiter fluxcontroller.RateLimiterOptions
+	watch       fluxcontroller.WatchOptions
+	interval    jitter.IntervalOptions
+}
+
+func parse(args []string) (*options, error) {
+	o := &options{}
+	flags := flag.NewFlagSet("controller", flag.ContinueOnError)
+	flags.StringVar(&o.metricsAddr, "metrics-addr", ":8080", "The address that metrics and profiles are served at; 0 for none.")
+	flags.StringVar(&o.healthAddr, "health-addr", ":9440", "The address that the probes are answered at.")
+	flags.StringVar(&o.eventsAddr, "events-addr", "", "The address of Flux's notification-controller; empty for none.")
+	flags.IntVar(&o.concurrent, "concurrent", 4, "How many MarkdownViews are reconciled at once.")
+	flags.DurationVar(&o.reconcileTimeout, "reconcile-timeout", time.Minute, "How long one reconciliation may take; rollouts aren't waited for in it.")
+	flags.DurationVar(&o.gracefulShutdownTimeout, "graceful-shutdown-timeout", 30*time.Second, "How long reconciliations may go on after the signal to stop.")
+	flags.StringSliceVar(&o.namespaces, "namespaces", nil, "The namespaces to watch; empty for all, unless --watch-all-namespaces=false.")
+	flags.BoolVar(&o.version, "version", false, "Print the version and exit.")
+	o.client.BindFlags(flags)
+	o.logger.BindFlags(flags)
+	o.leader.BindFlags(flags)
+	o.rateLimiter.BindFlags(flags)
+	o.watch.BindFlags(flags)
+	o.interval.BindFlags(flags)
+	if err := flags.Parse(args); err != nil {
+		return nil, err
+	}
+	if flags.NArg() > 0 {
+		return nil, fmt.Errorf("unexpected argument %q", flags.Arg(0))
+	}
+	if o.concurrent < 1 {
+		return nil, fmt.Errorf("--concurrent is %d, must be 1 or more", o.concurrent)
+	}
+	return o, o.limitNamespaces()
+}
+
+// limitNamespaces honours Flux's flag for one namespace, the controller's own.
+func (o *options) limitNamespaces() error {
+	if o.watch.AllNamespaces || len(o.namespaces) > 0 {
+		return nil
+	}
+	own := os.Getenv("RUNTIME_NAMESPACE")
+	if own == "" {
+		return errors.New("--watch-all-namespaces=false needs the environment variable RUNTIME_NAMESPACE, or --namespaces")
+	}
+	o.namespaces = []string{own}
+	return nil
+}
+
+func run(ctx context.Context, o *options) error {
+	logger.SetLogger(logger.NewLogger(o.logger))
+	if err := o.interval.SetGlobalJitter(nil); err != nil {
+		return err
+	}
+	selector, err := fluxcontroller.GetWatchSelector(o.watch)
+	if err != nil {
+		return fmt.Errorf("--watch-label-selector: %w", err)
+	}
+	mgr, err := newManager(o, selector)
+	if err != nil {
+		return err
+	}
+	probes.SetupChecks(mgr, ctrl.Log)
+
+	metadataOptions := reconciler.MetadataCacheOptions(o.namespaces)
+	metadataOptions.Scheme, metadataOptions.Mapper, metadataOptions.HTTPClient = mgr.GetScheme(), mgr.GetRESTMapper(), mgr.GetHTTPClient()
+	metadata, err := cache.New(mgr.GetConfig(), metadataOptions)
+	if err != nil {
+		return fmt.Errorf("make the cache of metadata: %w", err)
+	}
+	if err := mgr.Add(metadata); err != nil {
+		return err
+	}
+	recorder, err := events.NewRecorder(ctrl.Log, o.eventsAddr, reconciler.ControllerName, events.WithManager(mgr))
+	if err != nil {
+		return fmt.Errorf("--events-addr: %w", err)
+	}
+	viewMetrics := reconciler.NewMetrics(mgr.GetCache())
+	metrics.Registry.MustRegister(viewMetrics)
+
+	r := reconciler.New(mgr.GetClient(), mgr.GetAPIReader(), metadata, recorder, viewMetrics)
+	if err := r.SetupWithManager(ctx, mgr, metadata, reconciler.Options{
+		Concurrent:  o.concurrent,
+		RateLimiter: fluxcontroller.GetRateLimiter(o.rateLimiter),
+		Timeout:     o.reconcileTimeout,
+	}); err != nil {
+		return fmt.Errorf("set up the controller: %w", err)
+	}
+	ctrl.Log.Info("starting", "version", version)
+	return mgr.Start(ctx)
+}
+
+func newManager(o *options, selector labels.Selector) (ctrl.Manager, error) {
+	scheme := runtime.NewScheme()
+	utilruntime.Must(clientgoscheme.AddToScheme(scheme))
+	utilruntime.Must(v1.AddToScheme(scheme))
+
+	mgr, err := ctrl.NewManager(fluxclient.GetConfigOrDie(o.client), ctrl.Options{
+		Scheme: scheme,
+		Metrics: metricsserver.Options{
+			BindAddress:   o.metricsAddr,
+			ExtraHandlers: pprof.GetHandlers(),
+		},
+		HealthProbeBindAddress:        o.healthAddr,
+		LeaderElection:                o.leader.Enable,
+		LeaderElectionReleaseOnCancel: o.leader.ReleaseOnCancel,
+		LeaseDuration:                 &o.leader.LeaseDuration,
+		RenewDeadline:                 &o.leader.RenewDeadline,
+		RetryPeriod:                   &o.leader.RetryPeriod,
+		LeaderElectionID:              leaderElectionID(o),
+		GracefulShutdownTimeout:       &o.gracefulShutdownTimeout,
+		Controller:                    crconfig.Controller{RecoverPanic: new(true)},
+		Cache:                         reconciler.CacheOptions(selector, o.namespaces),
+		Client:                        client.Options{Cache: &client.CacheOptions{EnableReadYourWritesConsistency: new(true)}},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("make the manager: %w", err)
+	}
+	return mgr, nil
+}
+
+// leaderElectionID differs for instances that look after other views.
+func leaderElectionID(o *options) string {
+	if o.watch.LabelSelector == "" {
+		return reconciler.ControllerName
+	}
+	return leaderelection.GenerateID(reconciler.ControllerName, o.watch.LabelSelector)
+}

@@ -1,0 +1,265 @@
+package reconciler
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/fluxcd/pkg/ssa"
+
+	v1 "github.com/zoetrope/markdown-view/api/v1"
+	"github.com/zoetrope/markdown-view/generator"
+)
+
+// apply brings each child to what is wanted, pages first, and stops at the first
+// that can't be: a Deployment must not ask for pages that aren't there.
+func (r *Reconciler) apply(ctx context.Context, view *v1.MarkdownView, children []*child) error {
+	for _, c := range children {
+		if err := r.read(ctx, c); err != nil {
+			return err
+		}
+	}
+	for _, c := range children {
+		if c.exists() {
+			if err := checkOwnership(view, c.String(), c.live); err != nil {
+				return err
+			}
+		}
+	}
+	for _, c := range children {
+		if err := r.applyOne(ctx, view, c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// read fills in the live object from the cache.
+func (r *Reconciler) read(ctx context.Context, c *child) error {
+	key := client.ObjectKeyFromObject(c.live)
+	if err := r.Get(ctx, key, c.live); err == nil || !apierrors.IsNotFound(err) {
+		return err
+	}
+	// Get has cleared it.
+	c.live.SetNamespace(key.Namespace)
+	c.live.SetName(key.Name)
+	return nil
+}
+
+func (r *Reconciler) applyOne(ctx context.Context, view *v1.MarkdownView, c *child) error {
+	if !c.exists() {
+		return r.create(ctx, view, c)
+	}
+	found, err := c.drift()
+	if err != nil {
+		return err
+	}
+	last := r.settled.last(view, c)
+	now, err := c.settle(r.Clock.Now())
+	if err != nil {
+		return err
+	}
+	// What an admission webhook makes of our fields is not drift, or it would be
+	// fought over for ever. Once an interval is often enough to see if it still
+	// insists.
+	if last.same(now) && now.at.Sub(last.at) < intervalOf(view) {
+		found.fields = nil
+	}
+	if err := r.correct(ctx, c, found); err != nil {
+		return err
+	}
+	// An apply has taken back the fields that we set. What others have added stays
+	// until it is ours, and is pruned then.
+	if more, err := r.takeOver(ctx, c); err != nil {
+		return err
+	} else if !more.none() {
+		found = more
+		if err := r.correct(ctx, c, found); err != nil {
+			return err
+		}
+	}
+	if found.none() && last.desired == now.desired {
+		return nil
+	}
+	if now, err = c.settle(r.Clock.Now()); err != nil {
+		return err
+	}
+	r.settled.note(view, c, now)
+	// A change that is wanted isn't drift.
+	if !found.none() && last.desired == now.desired {
+		r.recordDrift(view, c, found)
+	}
+	return nil
+}
+
+func (r *Reconciler) correct(ctx context.Context, c *child, found drift) error {
+	if len(found.fields) > 0 {
+		if err := r.serverSideApply(ctx, c, true); err != nil {
+			return err
+		}
+	}
+	if found.hasForeign() {
+		return r.removeForeign(ctx, c, found.foreign)
+	}
+	return nil
+}
+
+// create applies a child that the cache doesn't hold. One that doesn't carry our
+// label may exist all the same: without force the API server refuses to change a
+// field that somebody else set, and for ConfigMaps, which may have none in common
+// with ours, the metadata of all are known.
+func (r *Reconciler) create(ctx context.Context, view *v1.MarkdownView, c *child) error {
+	force := adopts(view)
+	if c.kind == "ConfigMap" {
+		existing := configMapMetadata()
+		err := r.Metadata.Get(ctx, client.ObjectKeyFromObject(c.live), existing)
+		if client.IgnoreNotFound(err) != nil {
+			return err
+		}
+		if err == nil {
+			if err := checkOwnership(view, c.String(), existing); err != nil {
+				return err
+			}
+			force = true // the view's own, without its labels, as the tutorial made it
+		}
+	}
+	err := r.serverSideApply(ctx, c, force)
+	if apierrors.IsConflict(err) || apierrors.IsInvalid(err) {
+		if err := r.checkExisting(ctx, view, c, err); err != nil {
+			return err
+		}
+		err = r.serverSideApply(ctx, c, true)
+	}
+	if err != nil {
+		return err
+	}
+	if found, err := c.drift(); err != nil || found.hasForeign() {
+		return errors.Join(err, r.removeForeign(ctx, c, found.foreign))
+	}
+	settled, err := c.settle(r.Clock.Now())
+	if err != nil {
+		return err
+	}
+	r.settled.note(view, c, settled)
+	return nil
+}
+
+// checkExisting finds out whether an object that couldn't be created is somebody
+// else's. If there is none, the refusal has another cause.
+func (r *Reconciler) checkExisting(ctx context.Context, view *v1.MarkdownView, c *child, refusal error) error {
+	existing := &metav1.PartialObjectMetadata{}
+	existing.SetGroupVersionKind(gvkOf(c))
+	switch err := r.APIReader.Get(ctx, client.ObjectKeyFromObject(c.live), existing); {
+	case apierrors.IsNotFound(err):
+		return refusal
+	case err != nil:
+		return err
+	}
+	return checkOwnership(view, c.String(), existing)
+}
+
+// serverSideApply sends what is wanted in one request and reads back the result.
+func (r *Reconciler) serverSideApply(ctx context.Context, c *child, force bool) error {
+	body, err := json.Marshal(c.desired)
+	if err != nil {
+		return fmt.Errorf("encode %s: %w", c, err)
+	}
+	options := []client.PatchOption{client.FieldOwner(generator.FieldManager)}
+	if force {
+		options = append(options, client.ForceOwnership)
+	}
+	if err := r.Patch(ctx, c.live, client.RawPatch(types.ApplyPatchType, body), options...); err != nil {
+		return &applyError{object: c.String(), err: err}
+	}
+	return nil
+}
+
+// takeOver moves the fields of the managers in takenOver to ours, and returns
+// what of them isn't wanted.
+func (r *Reconciler) takeOver(ctx context.Context, c *child) (drift, error) {
+	object, err := runtime.DefaultUnstructuredConverter.ToUnstructured(managedFieldsOf(c.live))
+	if err != nil {
+		return drift{}, fmt.Errorf("read the managed fields of %s: %w", c, err)
+	}
+	patches, err := ssa.PatchReplaceFieldsManagers(&unstructured.Unstructured{Object: object}, takenOver, generator.FieldManager)
+	if err != nil {
+		return drift{}, fmt.Errorf("read the managed fields of %s: %w", c, err)
+	}
+	if len(patches) == 0 {
+		return drift{}, nil
+	}
+	operations := []any{map[string]string{"op": "test", "path": "/metadata/resourceVersion", "value": c.live.GetResourceVersion()}}
+	for _, patch := range patches {
+		operations = append(operations, patch)
+	}
+	body, err := json.Marshal(operations)
+	if err != nil {
+		return drift{}, fmt.Errorf("encode the managed fields of %s: %w", c, err)
+	}
+	if err := r.Patch(ctx, c.live, client.RawPatch(types.JSONPatchType, body), client.FieldOwner(generator.FieldManager)); err != nil {
+		return drift{}, fmt.Errorf("take over the fields of %s: %w", c, err)
+	}
+	return c.drift()
+}
+
+func managedFieldsOf(object client.Object) *metav1.PartialObjectMetadata {
+	return &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{ManagedFields: object.GetManagedFields()}}
+}
+
+// removeForeign removes keys that an apply can't: those that others own.
+func (r *Reconciler) removeForeign(ctx context.Context, c *child, foreign map[string][]string) error {
+	patch := map[string]map[string]any{}
+	for field, keys := range foreign {
+		for _, key := range keys {
+			if patch[field] == nil {
+				patch[field] = map[string]any{}
+			}
+			patch[field][key] = nil
+		}
+	}
+	body, err := json.Marshal(patch)
+	if err != nil {
+		return fmt.Errorf("encode %s: %w", c, err)
+	}
+	if err := r.Patch(ctx, c.live, client.RawPatch(types.MergePatchType, body), client.FieldOwner(generator.FieldManager)); err != nil {
+		return &applyError{object: c.String(), err: err}
+	}
+	return nil
+}
+
+// prune deletes ConfigMaps that a view no longer has pages for. It comes last,
+// when no pod mounts them any more.
+func (r *Reconciler) prune(ctx context.Context, view *v1.MarkdownView, children []*child) error {
+	wanted := map[string]bool{}
+	for _, c := range children {
+		if c.kind == "ConfigMap" {
+			wanted[c.live.GetName()] = true
+		}
+	}
+	var list corev1.ConfigMapList
+	if err := r.List(ctx, &list, client.InNamespace(view.Namespace), client.MatchingLabels(generator.Labels(view.Name))); err != nil {
+		return err
+	}
+	for i := range list.Items {
+		configMap := &list.Items[i]
+		ours := metav1.IsControlledBy(configMap, view) ||
+			metav1.GetControllerOf(configMap) == nil && generator.IsPagesName(configMap.Name, view.Name)
+		if wanted[configMap.Name] || !ours || !configMap.DeletionTimestamp.IsZero() {
+			continue
+		}
+		preconditions := client.Preconditions{UID: &configMap.UID, ResourceVersion: &configMap.ResourceVersion}
+		if err := client.IgnoreNotFound(r.Delete(ctx, configMap, preconditions)); err != nil {
+			return fmt.Errorf("delete ConfigMap %s: %w", configMap.Name, err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,117 @@
+package reconciler
+
+import (
+	"fmt"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	appsv1ac "k8s.io/client-go/applyconfigurations/apps/v1"
+	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
+	metav1ac "k8s.io/client-go/applyconfigurations/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1 "github.com/zoetrope/markdown-view/api/v1"
+	"github.com/zoetrope/markdown-view/generator"
+)
+
+// child is an object that a view wants, and the one that exists.
+type child struct {
+	kind, group string
+	// desired is the apply configuration, with the view as owner.
+	desired any
+	// live is the object as it was read or applied last; its resourceVersion is
+	// empty if there is none.
+	live client.Object
+	// owned extracts what our field manager owns in live.
+	owned func() (any, error)
+	// foreign lists fields of live that nobody but us may set.
+	foreign func() map[string][]string
+}
+
+// String names the child for people.
+func (c *child) String() string {
+	return c.kind + " " + c.live.GetName()
+}
+
+func (c *child) exists() bool {
+	return c.live.GetResourceVersion() != ""
+}
+
+// childrenOf lists what a view wants, in the order in which it is applied.
+func childrenOf(view *v1.MarkdownView, output *generator.Output) []*child {
+	owner := ownerOf(view)
+	var children []*child
+	for _, desired := range output.ConfigMaps {
+		desired.WithOwnerReferences(owner)
+		children = append(children, configMapChild(desired))
+	}
+	output.Deployment.WithOwnerReferences(owner)
+	output.Service.WithOwnerReferences(owner)
+	return append(children, deploymentChild(output.Deployment), serviceChild(output.Service))
+}
+
+func configMapChild(desired *corev1ac.ConfigMapApplyConfiguration) *child {
+	live := &corev1.ConfigMap{}
+	live.Name, live.Namespace = *desired.Name, *desired.Namespace
+	return &child{
+		kind: "ConfigMap", desired: desired, live: live,
+		owned: func() (any, error) { return corev1ac.ExtractConfigMap(live, generator.FieldManager) },
+		foreign: func() map[string][]string {
+			return map[string][]string{
+				"data":       keysBeside(live.Data, desired.Data),
+				"binaryData": keysBeside(live.BinaryData, desired.BinaryData),
+			}
+		},
+	}
+}
+
+func deploymentChild(desired *appsv1ac.DeploymentApplyConfiguration) *child {
+	live := &appsv1.Deployment{}
+	live.Name, live.Namespace = *desired.Name, *desired.Namespace
+	return &child{
+		kind: "Deployment", group: appsv1.GroupName, desired: desired, live: live,
+		owned: func() (any, error) { return appsv1ac.ExtractDeployment(live, generator.FieldManager) },
+	}
+}
+
+func serviceChild(desired *corev1ac.ServiceApplyConfiguration) *child {
+	live := &corev1.Service{}
+	live.Name, live.Namespace = *desired.Name, *desired.Namespace
+	return &child{
+		kind: "Service", desired: desired, live: live,
+		owned: func() (any, error) { return corev1ac.ExtractService(live, generator.FieldManager) },
+	}
+}
+
+// ownerOf is the reference that lets the garbage collector delete a view's
+// objects, and foreground deletion wait for them.
+func ownerOf(view *v1.MarkdownView) *metav1ac.OwnerReferenceApplyConfiguration {
+	return metav1ac.OwnerReference().
+		WithAPIVersion(v1.GroupVersion.String()).
+		WithKind(v1.Kind).
+		WithName(view.Name).
+		WithUID(view.UID).
+		WithController(true).
+		WithBlockOwnerDeletion(true)
+}
+
+// fields gives an apply configuration as the fields that it sets.
+func fields(configuration any) (map[string]any, error) {
+	set, err := runtime.DefaultUnstructuredConverter.ToUnstructured(configuration)
+	if err != nil {
+		return nil, fmt.Errorf("convert %T: %w", configuration, err)
+	}
+	return set, nil
+}
+
+func inventoryOf(children []*child) *v1.Inventory {
+	inventory := &v1.Inventory{Entries: make([]v1.InventoryEntry, 0, len(children))}
+	for _, c := range children {
+		inventory.Entries = append(inventory.Entries, v1.InventoryEntry{
+			ID:      fmt.Sprintf("%s_%s_%s_%s", c.live.GetNamespace(), c.live.GetName(), c.group, c.kind),
+			Version: "v1",
+		})
+	}
+	return inventory
+}

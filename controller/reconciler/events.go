@@ -1,0 +1,41 @@
+package reconciler
+
+import (
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/fluxcd/pkg/apis/meta"
+	"github.com/fluxcd/pkg/runtime/conditions"
+
+	v1 "github.com/zoetrope/markdown-view/api/v1"
+)
+
+// Reason and actions of events beside those that conditions have.
+const (
+	driftCorrectedReason = "DriftCorrected"
+	reconcileAction      = "Reconcile"
+)
+
+// recordTransition emits an event when what the Ready condition says has changed.
+// The counts of a rollout are no event.
+func (r *Reconciler) recordTransition(before, view *v1.MarkdownView) {
+	old, now := conditions.Get(before, meta.ReadyCondition), conditions.Get(view, meta.ReadyCondition)
+	if now == nil || old != nil && old.Status == now.Status && old.Reason == now.Reason &&
+		(old.Message == now.Message || now.Reason == v1.ProgressingReason) {
+		return
+	}
+	eventType := corev1.EventTypeNormal
+	if conditions.IsFalse(view, meta.ReadyCondition) {
+		eventType = corev1.EventTypeWarning
+	}
+	r.Events.AnnotatedEventf(view, nil, eventAnnotations(view), eventType, now.Reason, reconcileAction, "%s", now.Message)
+}
+
+// recordDrift emits one event for an object that was not as it should be.
+func (r *Reconciler) recordDrift(view *v1.MarkdownView, c *child, found drift) {
+	r.Metrics.driftCorrected(c.kind)
+	r.Events.AnnotatedEventf(view, c.live, eventAnnotations(view), corev1.EventTypeNormal, driftCorrectedReason, reconcileAction, "%s was changed and is corrected: %s", c, found)
+}
+
+func eventAnnotations(view *v1.MarkdownView) map[string]string {
+	return map[string]string{v1.RevisionAnnotation: view.Status.LastAttemptedRevision}
+}

@@ -1,0 +1,139 @@
+// Package reconciler is the cluster's door to the generator: it applies what a
+// MarkdownView expands to, keeps it so, and reports whether it is served.
+//
+// A reconciliation reads from caches and writes only what differs. It never
+// waits: what isn't ready yet is looked at again when a watch says that it has
+// changed.
+package reconciler
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/fluxcd/pkg/runtime/events"
+
+	v1 "github.com/zoetrope/markdown-view/api/v1"
+	"github.com/zoetrope/markdown-view/generator"
+)
+
+// Reconciler reconciles MarkdownViews. All of its fields are required.
+type Reconciler struct {
+	// Client reads from caches that hold only what carries this system's label,
+	// and must read its own writes: without that a stale cache would be taken for
+	// drift.
+	client.Client
+	// APIReader reads the contents of ConfigMaps that views name.
+	APIReader client.Reader
+	// Metadata reads the metadata of any ConfigMap from a cache.
+	Metadata client.Reader
+	// Events records what happened to a view.
+	Events events.Recorder
+	// Clock measures how long a rollout takes.
+	Clock clock.PassiveClock
+	// Metrics counts what can't be read off a view's status.
+	Metrics *Metrics
+
+	contents contentCache
+	rollouts rolloutTimes
+	settled  settledStates
+}
+
+// New returns a Reconciler that remembers nothing yet.
+func New(c client.Client, apiReader, metadata client.Reader, recorder events.Recorder, metrics *Metrics) *Reconciler {
+	return &Reconciler{
+		Client:    c,
+		APIReader: apiReader,
+		Metadata:  metadata,
+		Events:    recorder,
+		Clock:     clock.RealClock{},
+		Metrics:   metrics,
+		contents:  newContentCache(),
+	}
+}
+
+// Reconcile brings the cluster to what a view wants, as far as can be done now,
+// and its status to what is found.
+func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	start := r.Clock.Now()
+	view := &v1.MarkdownView{}
+	if err := r.Get(ctx, req.NamespacedName, view); err != nil {
+		if apierrors.IsNotFound(err) {
+			r.forget(req.NamespacedName)
+		}
+		return ctrl.Result{}, client.IgnoreNotFound(err)
+	}
+	// Deletion is garbage collection's: there is no finalizer to remove.
+	if !view.DeletionTimestamp.IsZero() || view.Spec.Suspend {
+		return ctrl.Result{}, nil
+	}
+	defer r.Metrics.recordDuration(view, start)
+
+	before := view.DeepCopy()
+	view.Default()
+	result := r.reconcile(ctx, view)
+	if ctx.Err() != nil {
+		// The outcome is that of being stopped, which is nobody's fault.
+		return ctrl.Result{}, ctx.Err()
+	}
+	result.report(view, r.Clock.Now())
+	if err := r.writeStatus(ctx, before, view); err != nil {
+		return ctrl.Result{}, err
+	}
+	r.recordTransition(before, view)
+	return ctrl.Result{RequeueAfter: result.requeueAfter}, result.err
+}
+
+func (r *Reconciler) reconcile(ctx context.Context, view *v1.MarkdownView) outcome {
+	contents, err := r.resolve(ctx, view)
+	if err != nil {
+		return failure(err)
+	}
+	output, err := generator.Generate(view, contents)
+	if err != nil {
+		return failure(err)
+	}
+	view.Status.LastAttemptedRevision = output.Revision
+	r.Metrics.recordPages(view, output)
+
+	children := childrenOf(view, output)
+	if err := r.apply(ctx, view, children); err != nil {
+		return failure(err)
+	}
+	view.Status.LastAppliedRevision = output.Revision
+	view.Status.Inventory = inventoryOf(children)
+
+	return r.checkHealth(ctx, view, children)
+}
+
+// writeStatus writes the status if it changed, in one request.
+func (r *Reconciler) writeStatus(ctx context.Context, before, view *v1.MarkdownView) error {
+	if statusEqual(&before.Status, &view.Status) {
+		return nil
+	}
+	// Only the status is sent: defaults that the spec got here are nobody's wish.
+	target := before.DeepCopy()
+	target.Status = view.Status
+	err := r.Status().Patch(ctx, target, client.MergeFrom(before), client.FieldOwner(generator.FieldManager))
+	if err != nil {
+		return client.IgnoreNotFound(fmt.Errorf("write the status of MarkdownView %s/%s: %w", view.Namespace, view.Name, err))
+	}
+	return nil
+}
+
+// forget drops what is remembered of a view that is gone.
+func (r *Reconciler) forget(key types.NamespacedName) {
+	r.rollouts.forget(key)
+	r.settled.forget(key)
+	r.Metrics.forget(key)
+}
+
+// timeoutOf and intervalOf are those of a view that was defaulted.
+func timeoutOf(view *v1.MarkdownView) time.Duration  { return view.Spec.Timeout.Duration }
+func intervalOf(view *v1.MarkdownView) time.Duration { return view.Spec.Interval.Duration }

@@ -1,0 +1,81 @@
+package reconciler
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1 "github.com/zoetrope/markdown-view/api/v1"
+)
+
+// settled is what an apply led to.
+type settled struct {
+	// desired and owned are digests of what was wanted and of what our field
+	// manager then owned. They differ if an admission webhook changed a field.
+	desired, owned [sha256.Size]byte
+	at             time.Time
+}
+
+func (s settled) same(other settled) bool {
+	return s.desired == other.desired && s.owned == other.owned
+}
+
+func (c *child) settle(at time.Time) (settled, error) {
+	desired, owned, err := c.compared()
+	if err != nil {
+		return settled{}, err
+	}
+	s := settled{at: at}
+	if s.desired, err = digestOf(desired); err != nil {
+		return settled{}, fmt.Errorf("encode %s: %w", c, err)
+	}
+	if s.owned, err = digestOf(owned); err != nil {
+		return settled{}, fmt.Errorf("encode %s: %w", c, err)
+	}
+	return s, nil
+}
+
+func digestOf(fields map[string]any) ([sha256.Size]byte, error) {
+	hash := sha256.New()
+	if err := json.NewEncoder(hash).Encode(fields); err != nil {
+		return [sha256.Size]byte{}, err
+	}
+	return [sha256.Size]byte(hash.Sum(nil)), nil
+}
+
+// settledStates remembers the last apply of each child of each view. It is lost
+// with the process, which costs an apply only where a webhook changes our fields.
+type settledStates struct {
+	mu     sync.Mutex
+	byView map[types.NamespacedName]map[string]settled
+}
+
+func (s *settledStates) last(view *v1.MarkdownView, c *child) settled {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.byView[client.ObjectKeyFromObject(view)][c.String()]
+}
+
+func (s *settledStates) note(view *v1.MarkdownView, c *child, state settled) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	key := client.ObjectKeyFromObject(view)
+	if s.byView == nil {
+		s.byView = map[types.NamespacedName]map[string]settled{}
+	}
+	if s.byView[key] == nil {
+		s.byView[key] = map[string]settled{}
+	}
+	s.byView[key][c.String()] = state
+}
+
+func (s *settledStates) forget(key types.NamespacedName) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.byView, key)
+}

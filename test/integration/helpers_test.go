@@ -1,0 +1,208 @@
+package integration
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/fluxcd/pkg/apis/meta"
+	"github.com/fluxcd/pkg/runtime/conditions"
+	"github.com/fluxcd/pkg/runtime/conditions/check"
+
+	v1 "github.com/zoetrope/markdown-view/api/v1"
+	"github.com/zoetrope/markdown-view/test/cluster"
+	"github.com/zoetrope/markdown-view/test/cluster/clustertest"
+)
+
+// patience is how long a test waits for what should take a second or two.
+const patience = time.Minute
+
+// fixture is a namespace of a test's own.
+type fixture struct {
+	*testing.T
+	namespace string
+}
+
+func newFixture(t *testing.T) *fixture {
+	t.Helper()
+	clustertest.Need(t, shared, cluster.Controllers)
+	t.Parallel()
+	return &fixture{T: t, namespace: clustertest.Namespace(t, shared)}
+}
+
+// view returns a view with two pages.
+func (f *fixture) view(name string) *v1.MarkdownView {
+	return &v1.MarkdownView{
+		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: f.namespace},
+		Spec: v1.MarkdownViewSpec{Markdowns: map[string]string{
+			"SUMMARY.md": "# Summary\n\n- [Start](start.md)\n- [Next](next.md)\n",
+			"start.md":   "# Start\n",
+			"next.md":    "# Next\n",
+		}},
+	}
+}
+
+func (f *fixture) create(object client.Object) {
+	f.Helper()
+	if err := admin.Create(f.Context(), object); err != nil {
+		f.Fatal(err)
+	}
+}
+
+// get reads an object of the test's namespace; false if there is none.
+func (f *fixture) get(object client.Object, name string) bool {
+	f.Helper()
+	err := admin.Get(f.Context(), client.ObjectKey{Namespace: f.namespace, Name: name}, object)
+	if client.IgnoreNotFound(err) != nil {
+		f.Fatal(err)
+	}
+	return err == nil
+}
+
+// update changes an object as kubectl edit does, again if it was changed
+// meanwhile.
+func update[T client.Object](f *fixture, object T, name string, change func(T)) {
+	f.Helper()
+	f.eventually("the update of "+name, func() string {
+		if !f.get(object, name) {
+			return "it doesn't exist"
+		}
+		change(object)
+		if err := admin.Update(f.Context(), object, client.FieldOwner("kubectl-edit")); err != nil {
+			return err.Error()
+		}
+		return ""
+	})
+}
+
+// eventually waits until a condition holds; it returns what is missing.
+func (f *fixture) eventually(what string, missing func() string) {
+	f.Helper()
+	var last string
+	err := wait.PollUntilContextTimeout(f.Context(), 50*time.Millisecond, patience, true, func(context.Context) (bool, error) {
+		last = missing()
+		return last == "", nil
+	})
+	if err != nil {
+		f.Fatalf("waited for %s: %s", what, last)
+	}
+}
+
+// status waits until a view of its current generation has a Ready condition, and
+// checks that Flux's rules hold for it.
+func (f *fixture) status(name string, want metav1.ConditionStatus, reason string) *v1.MarkdownView {
+	f.Helper()
+	view := &v1.MarkdownView{}
+	f.eventually(fmt.Sprintf("%s to be Ready=%s, %s", name, want, reason), func() string {
+		if !f.get(view, name) {
+			return "the view doesn't exist"
+		}
+		ready := conditions.Get(view, meta.ReadyCondition)
+		switch {
+		case ready == nil:
+			return "it has no Ready condition"
+		case ready.ObservedGeneration != view.Generation:
+			return "its Ready condition is of an earlier generation: " + ready.Message
+		case ready.Status != want || ready.Reason != reason:
+			return fmt.Sprintf("it is Ready=%s, %s: %s", ready.Status, ready.Reason, ready.Message)
+		}
+		return ""
+	})
+	checkConditions(f.T, view)
+	return view
+}
+
+func (f *fixture) ready(name string) *v1.MarkdownView {
+	f.Helper()
+	return f.status(name, metav1.ConditionTrue, v1.HealthyReason)
+}
+
+func checkConditions(t *testing.T, view *v1.MarkdownView) {
+	t.Helper()
+	checker := check.NewChecker(admin, &check.Conditions{NegativePolarity: []string{meta.StalledCondition, meta.ReconcilingCondition}})
+	checker.DisableFetch = true
+	if fail, _ := checker.Check(t.Context(), view); fail != nil {
+		t.Errorf("the conditions of %s break Flux's rules: %v\n%v", view.Name, fail, view.Status.Conditions)
+	}
+}
+
+// requests returns the controller's requests in the test's namespace, events
+// aside.
+func (f *fixture) requests(since cluster.Mark) []cluster.Request {
+	f.Helper()
+	list, err := shared.Requests(f.Context(), since, cluster.By(controllerUser), cluster.In(f.namespace), cluster.Not(cluster.Events))
+	if err != nil {
+		f.Fatal(err)
+	}
+	return list
+}
+
+func (f *fixture) mark() cluster.Mark {
+	f.Helper()
+	mark, err := shared.Mark(f.Context())
+	if err != nil {
+		f.Fatal(err)
+	}
+	return mark
+}
+
+// atMost fails if the controller made more requests than its budget.
+func (f *fixture) atMost(budget int, since cluster.Mark) {
+	f.Helper()
+	list := f.requests(since)
+	if len(list) > budget {
+		f.Errorf("the controller made %d requests, may make at most %d:\n%s", len(list), budget, lines(list))
+	}
+}
+
+func lines(list []cluster.Request) string {
+	var b strings.Builder
+	for _, r := range list {
+		b.WriteString("  " + r.String() + "\n")
+	}
+	return b.String()
+}
+
+// events returns the reasons and messages of a view's events.
+func (f *fixture) events(name string) []string {
+	f.Helper()
+	var list corev1.EventList
+	if err := admin.List(f.Context(), &list, client.InNamespace(f.namespace)); err != nil {
+		f.Fatal(err)
+	}
+	var messages []string
+	for _, event := range list.Items {
+		if event.InvolvedObject.Kind == v1.Kind && event.InvolvedObject.Name == name {
+			messages = append(messages, event.Reason+": "+event.Message)
+		}
+	}
+	slices.Sort(messages)
+	return messages
+}
+
+func (f *fixture) deployment(name string) *appsv1.Deployment {
+	f.Helper()
+	deployment := &appsv1.Deployment{}
+	if !f.get(deployment, name) {
+		f.Fatalf("Deployment %s doesn't exist", name)
+	}
+	return deployment
+}
+
+func (f *fixture) configMap(name string) *corev1.ConfigMap {
+	f.Helper()
+	configMap := &corev1.ConfigMap{}
+	if !f.get(configMap, name) {
+		f.Fatalf("ConfigMap %s doesn't exist", name)
+	}
+	return configMap
+}

@@ -1,0 +1,180 @@
+package integration
+
+import (
+	"bytes"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/apimachinery/pkg/util/yaml"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	sigsyaml "sigs.k8s.io/yaml"
+
+	v1 "github.com/zoetrope/markdown-view/api/v1"
+)
+
+// foreignObjects are objects that somebody else has given a view's names.
+func foreignObjects(namespace string) map[string]client.Object {
+	labels := map[string]string{"app": "theirs"}
+	return map[string]client.Object{
+		"ConfigMap markdowns-docs": &corev1.ConfigMap{
+			ObjectMeta: metav1.ObjectMeta{Name: "markdowns-docs", Namespace: namespace},
+			Data:       map[string]string{"theirs": "x"},
+		},
+		"Deployment viewer-docs": &appsv1.Deployment{
+			ObjectMeta: metav1.ObjectMeta{Name: "viewer-docs", Namespace: namespace},
+			Spec: appsv1.DeploymentSpec{
+				Selector: &metav1.LabelSelector{MatchLabels: labels},
+				Template: corev1.PodTemplateSpec{
+					ObjectMeta: metav1.ObjectMeta{Labels: labels},
+					Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "theirs", Image: "theirs"}}},
+				},
+			},
+		},
+		"Service viewer-docs": &corev1.Service{
+			ObjectMeta: metav1.ObjectMeta{Name: "viewer-docs", Namespace: namespace},
+			Spec:       corev1.ServiceSpec{Selector: labels, Ports: []corev1.ServicePort{{Port: 80, TargetPort: intstr.FromInt32(8080)}}},
+		},
+	}
+}
+
+func TestWhatIsntOursIsntTouched(t *testing.T) {
+	for _, name := range []string{"ConfigMap markdowns-docs", "Deployment viewer-docs", "Service viewer-docs"} {
+		t.Run(name, func(t *testing.T) {
+			f := newFixture(t)
+			foreign := foreignObjects(f.namespace)[name]
+			f.create(foreign)
+			f.create(f.view("docs"))
+			view := f.status("docs", metav1.ConditionFalse, v1.ConflictReason)
+			if message := view.Status.Conditions[0].Message; !strings.Contains(message, name) {
+				t.Errorf("the message doesn't name the object: %s", message)
+			}
+			after := foreign.DeepCopyObject().(client.Object)
+			f.get(after, foreign.GetName())
+			if len(after.GetLabels()) != 0 || len(after.GetOwnerReferences()) != 0 || hasManager(after, "markdown-view-controller") {
+				t.Errorf("the object was touched: %v, %v, %v", after.GetLabels(), after.GetOwnerReferences(), after.GetManagedFields())
+			}
+		})
+	}
+}
+
+func TestAConflictEndsWhenTheObjectGoes(t *testing.T) {
+	f := newFixture(t)
+	foreign := foreignObjects(f.namespace)["ConfigMap markdowns-docs"]
+	f.create(foreign)
+	f.create(f.view("docs"))
+	f.status("docs", metav1.ConditionFalse, v1.ConflictReason)
+	if err := admin.Delete(t.Context(), foreign); err != nil {
+		t.Fatal(err)
+	}
+	f.ready("docs")
+}
+
+func TestAForeignObjectIsAdoptedWhenAsked(t *testing.T) {
+	f := newFixture(t)
+	f.create(foreignObjects(f.namespace)["ConfigMap markdowns-docs"])
+	f.create(f.view("docs"))
+	f.status("docs", metav1.ConditionFalse, v1.ConflictReason)
+	update(f, &v1.MarkdownView{}, "docs", func(v *v1.MarkdownView) {
+		v.Annotations = map[string]string{v1.AdoptAnnotation: "true"}
+	})
+	f.ready("docs")
+	if _, there := f.configMap("markdowns-docs").Data["theirs"]; there {
+		t.Error("the foreign key is still there")
+	}
+}
+
+func TestAnotherControllersObjectIsNeverAdopted(t *testing.T) {
+	f := newFixture(t)
+	owner := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "owner", Namespace: f.namespace}}
+	f.create(owner)
+	foreign := foreignObjects(f.namespace)["ConfigMap markdowns-docs"]
+	isController := true
+	foreign.SetOwnerReferences([]metav1.OwnerReference{{APIVersion: "v1", Kind: "ConfigMap", Name: owner.Name, UID: owner.UID, Controller: &isController}})
+	f.create(foreign)
+	view := f.view("docs")
+	view.Annotations = map[string]string{v1.AdoptAnnotation: "true"}
+	f.create(view)
+	f.status("docs", metav1.ConditionFalse, v1.ConflictReason)
+	if data := f.configMap("markdowns-docs").Data; len(data) != 1 {
+		t.Errorf("the object was touched: %v", data)
+	}
+}
+
+// TestTheFunctionsOutputIsAdopted goes through both doors: what kubectl applied of
+// the function's output becomes the view's, without a restarted pod.
+func TestTheFunctionsOutputIsAdopted(t *testing.T) {
+	for name, options := range map[string][]client.PatchOption{
+		"applied by server-side apply": {client.FieldOwner("kubectl"), client.ForceOwnership},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFixture(t)
+			view := f.view("docs")
+			for _, object := range render(t, view) {
+				if err := admin.Patch(t.Context(), object, client.Apply, options...); err != nil { //nolint:staticcheck // the plain patch is what kubectl sends
+					t.Fatal(err)
+				}
+			}
+			f.eventually("the pods to be available", func() string {
+				if f.deployment("viewer-docs").Status.AvailableReplicas != 1 {
+					return "they aren't"
+				}
+				return ""
+			})
+			before := f.deployment("viewer-docs")
+			f.create(view)
+			f.ready("docs")
+			after := f.deployment("viewer-docs")
+			if before.Generation != after.Generation || before.UID != after.UID {
+				t.Errorf("the Deployment was changed: generation %d, was %d", after.Generation, before.Generation)
+			}
+			if !metav1.IsControlledBy(after, f.ready("docs")) {
+				t.Error("the Deployment has no owner reference")
+			}
+			if hasManager(after, "kubectl") {
+				t.Error("kubectl still owns fields of the Deployment")
+			}
+		})
+	}
+}
+
+// render expands a view by the function, as a program.
+func render(t *testing.T, view *v1.MarkdownView) []*unstructured.Unstructured {
+	t.Helper()
+	view = view.DeepCopy()
+	view.SetGroupVersionKind(v1.GroupVersion.WithKind(v1.Kind))
+	input, err := sigsyaml.Marshal(view)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), filepath.Join(shared.Folder(), "fn"), "-")
+	cmd.Stdin = bytes.NewReader(input)
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("fn: %v", err)
+	}
+	var objects []*unstructured.Unstructured
+	decoder := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(out), 4096)
+	for {
+		object := &unstructured.Unstructured{}
+		if err := decoder.Decode(&object.Object); err != nil {
+			return objects
+		}
+		objects = append(objects, object)
+	}
+}
+
+func hasManager(object client.Object, name string) bool {
+	for _, entry := range object.GetManagedFields() {
+		if entry.Manager == name {
+			return true
+		}
+	}
+	return false
+}

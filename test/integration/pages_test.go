@@ -1,0 +1,188 @@
+package integration
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/fluxcd/pkg/apis/meta"
+
+	v1 "github.com/zoetrope/markdown-view/api/v1"
+)
+
+func TestPagesFromAConfigMap(t *testing.T) {
+	f := newFixture(t)
+	view := f.view("docs")
+	delete(view.Spec.Markdowns, "next.md")
+	view.Spec.ContentFrom = []v1.ContentSource{
+		{ConfigMapRef: &v1.ConfigMapSource{Name: "pages"}},
+		{ConfigMapRef: &v1.ConfigMapSource{Name: "none", Optional: true}},
+	}
+	f.create(view)
+	missing := f.status("docs", metav1.ConditionFalse, v1.PagesNotFoundReason)
+	if message := missing.Status.Conditions[0].Message; !strings.Contains(message, "ConfigMap pages") {
+		t.Errorf("the message doesn't name the ConfigMap: %s", message)
+	}
+	pages := &corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{Name: "pages", Namespace: f.namespace},
+		Data:       map[string]string{"next.md": "# From a ConfigMap\n"},
+	}
+	f.create(pages)
+	f.ready("docs")
+	if got := f.configMap("markdowns-docs").Data["next.md"]; got != "# From a ConfigMap\n" {
+		t.Errorf("the page is %q", got)
+	}
+	pages.Data["next.md"] = "# Again\n"
+	if err := admin.Update(t.Context(), pages); err != nil {
+		t.Fatal(err)
+	}
+	f.eventually("the change to arrive", func() string {
+		return differs(f.configMap("markdowns-docs").Data["next.md"], "# Again\n")
+	})
+	f.ready("docs")
+}
+
+func TestABadEditHarmsNothing(t *testing.T) {
+	f := newFixture(t)
+	f.create(f.view("docs"))
+	f.ready("docs")
+	before := f.deployment("viewer-docs")
+	since := f.mark()
+	update(f, &v1.MarkdownView{}, "docs", func(v *v1.MarkdownView) { v.Spec.Markdowns["SUMMARY.md"] = "- [Gone](gone.md)\n" })
+	view := f.status("docs", metav1.ConditionFalse, v1.InvalidReason)
+	if message := view.Status.Conditions[0].Message; !strings.Contains(message, "SUMMARY.md:1: ") || !strings.Contains(message, "gone.md") {
+		t.Errorf("the message doesn't say what is wrong: %s", message)
+	}
+	f.atMost(1, since)
+	if after := f.deployment("viewer-docs"); after.ResourceVersion != before.ResourceVersion {
+		t.Error("the Deployment was changed")
+	}
+	update(f, &v1.MarkdownView{}, "docs", func(v *v1.MarkdownView) { v.Spec.Markdowns["SUMMARY.md"] = "- [Start](start.md)\n" })
+	f.ready("docs")
+}
+
+func TestADirectoryIsRefused(t *testing.T) {
+	f := newFixture(t)
+	view := f.view("docs")
+	view.Spec.ContentFrom = []v1.ContentSource{{Directory: &v1.DirectorySource{Path: "./docs"}}}
+	f.create(view)
+	refused := f.status("docs", metav1.ConditionFalse, v1.InvalidReason)
+	if message := refused.Status.Conditions[0].Message; !strings.Contains(message, "spec.contentFrom[0].directory is for build time") {
+		t.Errorf("the message is %q", message)
+	}
+}
+
+func TestASuspendedViewIsLeftAlone(t *testing.T) {
+	f := newFixture(t)
+	f.create(f.view("docs"))
+	f.ready("docs")
+	update(f, &v1.MarkdownView{}, "docs", func(v *v1.MarkdownView) { v.Spec.Suspend = true })
+	since := f.mark()
+	update(f, &corev1.ConfigMap{}, "markdowns-docs", func(c *corev1.ConfigMap) { c.Data["start.md"] = "# Hacked\n" })
+	// Another view that becomes ready shows that the controller has had the time.
+	f.create(f.view("other"))
+	f.ready("other")
+	if got := f.configMap("markdowns-docs").Data["start.md"]; got != "# Hacked\n" {
+		t.Errorf("the page was corrected to %q", got)
+	}
+	for _, request := range f.requests(since) {
+		if strings.HasSuffix(request.Name, "docs") {
+			t.Errorf("the controller made a request for the view: %s", request)
+		}
+	}
+	update(f, &v1.MarkdownView{}, "docs", func(v *v1.MarkdownView) { v.Spec.Suspend = false })
+	f.eventually("the page to be corrected", func() string {
+		return differs(f.configMap("markdowns-docs").Data["start.md"], "# Start\n")
+	})
+}
+
+func TestARequestedReconciliationIsEchoed(t *testing.T) {
+	f := newFixture(t)
+	f.create(f.view("docs"))
+	f.ready("docs")
+	update(f, &v1.MarkdownView{}, "docs", func(v *v1.MarkdownView) {
+		v.Annotations = map[string]string{meta.ReconcileRequestAnnotation: "now"}
+	})
+	f.eventually("the echo", func() string {
+		view := &v1.MarkdownView{}
+		f.get(view, "docs")
+		return differs(view.Status.LastHandledReconcileAt, "now")
+	})
+}
+
+func TestAViewIsScaledAndParked(t *testing.T) {
+	f := newFixture(t)
+	f.create(f.view("docs"))
+	view := f.ready("docs")
+	for _, replicas := range []int32{3, 0, 1} {
+		scale := &autoscalingv1.Scale{ObjectMeta: metav1.ObjectMeta{Name: "docs", Namespace: f.namespace}, Spec: autoscalingv1.ScaleSpec{Replicas: replicas}}
+		if err := admin.SubResource("scale").Update(t.Context(), view, client.WithSubResourceBody(scale)); err != nil {
+			t.Fatal(err)
+		}
+		f.eventually(fmt.Sprintf("%d replicas", replicas), func() string {
+			view = f.ready("docs")
+			return differs(fmt.Sprint(view.Status.Replicas), fmt.Sprint(replicas))
+		})
+	}
+}
+
+func TestIdleViewsCostNoRequest(t *testing.T) {
+	f := newFixture(t)
+	for i := range 10 {
+		f.create(f.view(fmt.Sprintf("docs-%d", i)))
+	}
+	for i := range 10 {
+		f.ready(fmt.Sprintf("docs-%d", i))
+	}
+	since := f.mark()
+	end := time.Now().Add(5 * time.Second)
+	f.eventually("a while of quiet", func() string {
+		if list := f.requests(since); len(list) > 0 {
+			t.Fatalf("the controller made requests:\n%s", lines(list))
+		}
+		if time.Now().Before(end) {
+			return "it isn't over"
+		}
+		return ""
+	})
+}
+
+func TestABrokenRolloutIsReportedAndHeals(t *testing.T) {
+	f := newFixture(t)
+	view := f.view("docs")
+	view.Spec.Timeout = &metav1.Duration{Duration: time.Second}
+	f.create(view)
+	f.ready("docs")
+	// What somebody else adds to the pod is left alone, so it stays unschedulable.
+	deployment := f.deployment("viewer-docs")
+	patch := []byte(`{"spec":{"template":{"spec":{"nodeSelector":{"no":"node"}}}}}`)
+	if err := admin.Patch(t.Context(), deployment, client.RawPatch("application/merge-patch+json", patch), client.FieldOwner("somebody")); err != nil {
+		t.Fatal(err)
+	}
+	failed := f.status("docs", metav1.ConditionFalse, v1.RolloutFailedReason)
+	if message := failed.Status.Conditions[0].Message; !strings.Contains(message, "Unschedulable") {
+		t.Errorf("the message doesn't say why: %s", message)
+	}
+	if err := admin.Patch(t.Context(), deployment, client.RawPatch("application/merge-patch+json", []byte(`{"spec":{"template":{"spec":{"nodeSelector":null}}}}`)), client.FieldOwner("somebody")); err != nil {
+		t.Fatal(err)
+	}
+	f.ready("docs")
+}
+
+func TestEveryRequestIsAllowed(t *testing.T) {
+	f := newFixture(t)
+	since := f.mark()
+	f.create(f.view("docs"))
+	f.ready("docs")
+	for _, request := range f.requests(since) {
+		if request.Code == 403 {
+			t.Errorf("the controller was denied: %s", request)
+		}
+	}
+}
