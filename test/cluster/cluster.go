@@ -19,7 +19,7 @@ import (
 
 // readyTimeout is how long a component has to become ready. It needs seconds;
 // this is for machines that do much else.
-const readyTimeout = 2 * time.Minute
+const readyTimeout = 5 * time.Minute
 
 // Options say what is different from a plain cluster. The zero value is one
 // without nodes.
@@ -161,6 +161,10 @@ func (c *Cluster) Folder() string {
 	return c.supervisor.Folder
 }
 
+// Programs is the folder with the programs that the cluster is made of, kubectl
+// among them. Empty for a cluster that was there before.
+func (c *Cluster) Programs() string { return c.bin }
+
 // Ready waits until the API server says that it is ready, which needs etcd.
 func (c *Cluster) Ready(ctx context.Context) error {
 	return c.until(ctx, "the API server to be ready", func(ctx context.Context) error {
@@ -204,7 +208,7 @@ func (c *Cluster) until(ctx context.Context, what string, try func(context.Conte
 			return nil
 		}
 		for _, name := range needs {
-			if ended := c.ended(ctx, name); ended != nil {
+			if ended := c.ended(ctx, name); ended != nil && ctx.Err() == nil {
 				return fmt.Errorf("waiting for %s: %w", what, ended)
 			}
 		}

@@ -10,7 +10,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/zoetrope/markdown-view/test/cluster"
-	"github.com/zoetrope/markdown-view/test/cluster/build"
 	"github.com/zoetrope/markdown-view/test/cluster/clustertest"
 )
 
@@ -55,13 +54,9 @@ func TestUseExistingCluster(t *testing.T) {
 
 func TestKubebuilderAssets(t *testing.T) {
 	clustertest.Need(t, shared, cluster.Faults)
-	bin, err := build.ControlPlane(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
 	assets := t.TempDir()
 	for _, name := range []string{"etcd", "kube-apiserver", "kubectl"} {
-		if err := os.Symlink(filepath.Join(bin, name), filepath.Join(assets, name)); err != nil {
+		if err := os.Symlink(filepath.Join(shared.Programs(), name), filepath.Join(assets, name)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -90,11 +85,7 @@ func TestKubebuilderAssets(t *testing.T) {
 func TestKubectl(t *testing.T) {
 	clustertest.Need(t, shared, cluster.Faults)
 	t.Parallel()
-	bin, err := build.ControlPlane(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := exec.CommandContext(t.Context(), filepath.Join(bin, "kubectl"),
+	out, err := exec.CommandContext(t.Context(), filepath.Join(shared.Programs(), "kubectl"),
 		"--kubeconfig", shared.Kubeconfig, "get", "nodes", "-o", "name").CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v: %s", err, out)

@@ -117,48 +117,37 @@ func owner() {
 func TestNothingOutlivesATestThatDies(t *testing.T) {
 	clustertest.Need(t, shared, cluster.Faults)
 	t.Parallel()
-	var group sync.WaitGroup
-	for _, death := range []struct {
-		how    string
-		when   string // the file in the run's folder that tells that it is time
-		signal os.Signal
-	}{
-		{"killed while it starts", "logs/kube-apiserver.log", os.Kill},
-		{"killed", "started", os.Kill},
-		{"Ctrl-C while it starts", "logs/kube-apiserver.log", os.Interrupt},
-		{"panic", "", nil},
-	} {
-		folder := filepath.Join(t.TempDir(), "cluster")
-		cmd := exec.CommandContext(t.Context(), os.Args[0])
-		cmd.Env = append(os.Environ(), ownerVariable+"="+folder)
-		if death.signal == nil {
-			cmd.Env = append(cmd.Env, ownerPanics+"=true")
-		}
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		group.Go(func() {
-			if death.signal != nil {
-				eventually(t, death.when, func(context.Context) (bool, error) {
-					_, err := os.Stat(filepath.Join(folder, death.when))
-					return err == nil, nil
-				})
-				if err := cmd.Process.Signal(death.signal); err != nil {
-					t.Errorf("%s: %v", death.how, err)
+	t.Run("dies by", func(t *testing.T) { // returns when all of these have
+		for _, death := range []struct {
+			how    string
+			when   string // the file in the run's folder that tells that it is time
+			signal os.Signal
+		}{
+			{"kill -9 while it starts", "logs/kube-apiserver.log", os.Kill},
+			{"kill -9", "started", os.Kill},
+			{"Ctrl-C while it starts", "logs/kube-apiserver.log", os.Interrupt},
+			{"panic", "", nil},
+		} {
+			t.Run(death.how, func(t *testing.T) {
+				t.Parallel()
+				folder := filepath.Join(t.TempDir(), "cluster")
+				cmd := startOwner(t, folder, death.signal == nil)
+				if death.signal != nil {
+					eventually(t, death.when, func(context.Context) (bool, error) {
+						return exists(filepath.Join(folder, death.when)), nil
+					})
+					if err := cmd.Process.Signal(death.signal); err != nil {
+						t.Fatal(err)
+					}
 				}
-			}
-			if err := cmd.Wait(); err == nil {
-				t.Errorf("%s: the owner ended well, which it shouldn't have", death.how)
-			}
-			eventually(t, "the end of the cluster: "+death.how, func(context.Context) (bool, error) {
-				_, err := os.Stat(folder)
-				return errors.Is(err, fs.ErrNotExist), nil
+				if err := cmd.Wait(); err == nil {
+					t.Error("the owner ended well, which it shouldn't have")
+				}
+				eventually(t, "the end of the cluster", func(context.Context) (bool, error) { return !exists(folder), nil })
+				wantNothingLeft(t, folder)
 			})
-			wantNothingLeft(t, folder)
-		})
-	}
-	group.Wait()
-
+		}
+	})
 	// And whoever starts next isn't bothered.
 	next := clustertest.Start(t, cluster.Options{})
 	if err := next.Ready(t.Context()); err != nil {
@@ -166,11 +155,29 @@ func TestNothingOutlivesATestThatDies(t *testing.T) {
 	}
 }
 
+func startOwner(t *testing.T, folder string, panics bool) *exec.Cmd {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), os.Args[0])
+	cmd.Env = append(os.Environ(), ownerVariable+"="+folder)
+	if panics {
+		cmd.Env = append(cmd.Env, ownerPanics+"=true")
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	return cmd
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return !errors.Is(err, fs.ErrNotExist)
+}
+
 // wantNothingLeft looks for the cluster's folder, and for processes that it is
 // known to: by their environment, arguments or working folder.
 func wantNothingLeft(t *testing.T, folder string) {
 	t.Helper()
-	if _, err := os.Stat(folder); !errors.Is(err, fs.ErrNotExist) {
+	if exists(folder) {
 		t.Errorf("the folder %s is left", folder)
 	}
 	processes, err := filepath.Glob("/proc/[0-9]*")

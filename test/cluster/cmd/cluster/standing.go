@@ -25,19 +25,17 @@ type standing struct {
 const usage = `
 The control plane is up, with simulated nodes. In this and other shells:
 
-  export KUBECONFIG=%[1]s
-  export PATH=%[2]s:$PATH   # kubectl of the same version
+  export KUBECONFIG=%[1]s/kubeconfig
+  export PATH=%[1]s/bin:$PATH   # kubectl of the same version
   kubectl get nodes
 
-Pods "run" as soon as they are scheduled, but nothing runs in them. Everything
-is kept in %[3]s only while the control plane
-runs: 'make cluster-down', a reboot or the end of one of its processes loses it
-all, and the next 'make cluster-up' starts with an empty cluster.
+Pods "run" as soon as they are scheduled, but nothing runs in them. All that you
+make lives in that folder, and only until 'make cluster-down' or the machine's
+next restart: the 'make cluster-up' after that begins with an empty cluster.
+Nothing restarts a process of it that ends.
 
-  make cluster-down         # stops it and removes its folder
+  make cluster-down   # stops it and removes the folder
 `
-
-func (s standing) kubeconfig() string { return filepath.Join(s.folder, "kubeconfig") }
 
 // lock keeps two commands at once from getting into each other's way. It is
 // the folder above that is locked, so no file is left for it.
@@ -70,7 +68,7 @@ func (s standing) up(ctx context.Context, nodes int) error {
 			return fmt.Errorf("the control plane runs, but %w; start anew with 'make cluster-down cluster-up'", err)
 		}
 		log.Printf("the control plane is up already")
-		return s.explain(ctx)
+		return s.explain()
 	}
 	if _, err := os.Stat(s.folder); err == nil {
 		log.Printf("the last control plane ended without cluster-down (a reboot, perhaps); what was in it is lost")
@@ -81,7 +79,7 @@ func (s standing) up(ctx context.Context, nodes int) error {
 	if err := s.start(ctx, nodes, log); err != nil {
 		return err
 	}
-	return s.explain(ctx)
+	return s.explain()
 }
 
 func (s standing) start(ctx context.Context, nodes int, log build.Log) error {
@@ -99,24 +97,23 @@ func (s standing) start(ctx context.Context, nodes int, log build.Log) error {
 	} else if err := c.AddNodes(ctx, nodes); err != nil {
 		return errors.Join(err, c.Stop())
 	}
+	if err := os.Symlink(c.Programs(), filepath.Join(s.folder, "bin")); err != nil {
+		return errors.Join(err, c.Stop())
+	}
 	if err := c.Detach(ctx); err != nil {
 		return errors.Join(err, c.Stop())
 	}
 	return nil
 }
 
-func (s standing) explain(ctx context.Context) error {
-	bin, err := build.ControlPlane(ctx, nil)
-	if err != nil {
-		return err
-	}
-	_, err = fmt.Printf(usage, s.kubeconfig(), bin, s.folder)
+func (s standing) explain() error {
+	_, err := fmt.Printf(usage, s.folder)
 	return err
 }
 
 // answers tells whether the API server does.
 func (s standing) answers(ctx context.Context) error {
-	config, err := clientcmd.BuildConfigFromFlags("", s.kubeconfig())
+	config, err := clientcmd.BuildConfigFromFlags("", filepath.Join(s.folder, "kubeconfig"))
 	if err != nil {
 		return err
 	}
