@@ -61,7 +61,7 @@ type Cluster struct {
 // ready, the controllers work, the nodes take pods. The context bounds the
 // start only. After an error nothing is left running.
 func Start(ctx context.Context, options Options) (*Cluster, error) {
-	if existing() {
+	if build.NotNeeded() {
 		return useExisting(options)
 	}
 	bin, err := build.ControlPlane(ctx, options.Log)

@@ -3,8 +3,6 @@ package cluster
 import (
 	"errors"
 	"fmt"
-	"os"
-	"strconv"
 
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/clientcmd"
@@ -54,12 +52,6 @@ func (c *Cluster) Supports(feature Feature) error {
 }
 
 func (c *Cluster) supports(feature Feature) bool { return c.Supports(feature) == nil }
-
-// existing tells whether the tests shall use a cluster that is there.
-func existing() bool {
-	use, err := strconv.ParseBool(os.Getenv("USE_EXISTING_CLUSTER"))
-	return err == nil && use
-}
 
 func useExisting(options Options) (*Cluster, error) {
 	if options.Nodes > 0 {

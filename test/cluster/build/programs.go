@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"golang.org/x/mod/modfile"
@@ -36,6 +37,13 @@ func ControlPlane(ctx context.Context, log Log) (string, error) {
 		return "", err
 	}
 	return recipe.cached(ctx, log)
+}
+
+// NotNeeded tells whether the tests shall use a cluster that is there
+// (USE_EXISTING_CLUSTER=true): no programs are needed then.
+func NotNeeded() bool {
+	existing, err := strconv.ParseBool(os.Getenv("USE_EXISTING_CLUSTER"))
+	return err == nil && existing
 }
 
 // Supervisor returns the path of the program that package supervise speaks of.

@@ -55,7 +55,7 @@ func (s standing) lock() (unlock func(), err error) {
 }
 
 func (s standing) up(ctx context.Context, nodes int) error {
-	if os.Getenv("USE_EXISTING_CLUSTER") != "" {
+	if build.NotNeeded() {
 		return errors.New("USE_EXISTING_CLUSTER is set: there is a cluster already, none is started; unset it")
 	}
 	log := build.Stderr()

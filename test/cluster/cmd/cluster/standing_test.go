@@ -10,12 +10,13 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/zoetrope/markdown-view/test/cluster/build"
 	"github.com/zoetrope/markdown-view/test/cluster/supervise"
 )
 
 // TestUpAndDown is the life of a cluster that stays, in a folder of the test's.
 func TestUpAndDown(t *testing.T) {
-	if os.Getenv("USE_EXISTING_CLUSTER") != "" {
+	if build.NotNeeded() {
 		t.Skip("there is a cluster, none is to be started")
 	}
 	ctx := t.Context()

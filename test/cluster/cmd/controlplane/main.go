@@ -24,6 +24,10 @@ func run() error {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	log := build.Stderr()
+	if build.NotNeeded() {
+		log.Printf("USE_EXISTING_CLUSTER is set: nothing to build")
+		return nil
+	}
 	if _, err := build.Supervisor(ctx, log); err != nil {
 		return err
 	}
