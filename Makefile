@@ -62,8 +62,9 @@ verify: ## Check that generated files, go.mod files and formatting are up to dat
 ##@ Test
 
 .PHONY: test
-test: bin/kustomize ## Run the tests; they need nothing but Go, git and make.
+test: bin/kustomize controlplane ## Run the tests; they need nothing but Go, git and make. Builds Kubernetes, the first time.
 	@for module in $(QUICK_MODULES); do echo "go test in $$module"; go -C $$module test ./...; done
+	@echo "go test in test"; go -C test test -count=1 ./...
 
 .PHONY: test-race
 test-race: bin/kustomize ## Run the same tests under the race detector, which needs a C compiler.
@@ -86,6 +87,13 @@ fuzz: ## Run every fuzz target for FUZZTIME (60s) each.
 	    go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) $$package; \
 	  done; \
 	done
+
+# The source folder of a large mdBook; without one its measures are left out.
+BENCH_BOOK ?=
+
+.PHONY: bench
+bench: build-fn bin/kustomize ## Measure the function against baselines of the same run; takes minutes.
+	go -C test run ./bench -fn $(CURDIR)/bin/fn -kustomize $(CURDIR)/bin/kustomize -book '$(BENCH_BOOK)'
 
 ##@ Build
 

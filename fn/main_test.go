@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"strings"
@@ -178,7 +179,7 @@ func TestByHandErrors(t *testing.T) {
 		},
 		"a file that holds no resource": {
 			args: []string{"scalar.yaml"},
-			want: "error: scalar.yaml: holds something that is no resource: it has no kind\n",
+			want: "error: scalar.yaml: document 0 can't be read: must be a map\n",
 		},
 		"an empty file": {
 			args: []string{"empty.yaml"},
@@ -214,7 +215,7 @@ func TestByHandErrors(t *testing.T) {
 		},
 		"an anchor that holds itself": {
 			args: []string{"loop.yaml"},
-			want: "error: loop.yaml: a YAML anchor holds an alias of itself: write the value out\n",
+			want: "error: loop.yaml: document 0 can't be read: a YAML anchor holds an alias of itself: write the value out\n",
 		},
 		"nothing on standard input": {
 			args: []string{"-"},
@@ -237,22 +238,40 @@ func TestByHandErrors(t *testing.T) {
 func TestResourceListErrors(t *testing.T) {
 	inFiles(t)
 	const wanted = "error: standard input must hold a ResourceList of apiVersion config.kubernetes.io/v1, as kustomize and kpt write it"
+	item := func(i int, why string) string {
+		return fmt.Sprintf("error: standard input: items[%d] of the ResourceList can't be read: %s\n", i, why)
+	}
+	bomb := "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n"
+	for i := range 8 {
+		bomb += fmt.Sprintf("a%d: &a%d [%s*a%d]\n", i+1, i+1, strings.Repeat(fmt.Sprintf("*a%d, ", i), 9), i)
+	}
 	tests := map[string]struct {
 		in   string
 		want string
 	}{
-		"nothing":                {"", wanted + ", but is empty\n"},
-		"only comments":          {"# a\n---\n# b\n", wanted + ", but is empty\n"},
-		"what is not YAML":       {"a: [\n", "error: standard input: MalformedYAMLError: yaml: line 1: did not find expected node content\n"},
-		"a word":                 {"hello\n", wanted + ", not resources of kind \"\"\n"},
-		"a view":                 {view, wanted + ", not a bare MarkdownView: to expand it by hand, run fn with its file name, or with - for standard input\n"},
-		"another resource":       {pages, wanted + ", not resources of kind \"ConfigMap\"\n"},
-		"several documents":      {files["both.yaml"], wanted + ", not a bare MarkdownView: to expand it by hand, run fn with its file name, or with - for standard input\n"},
-		"a List":                 {files["list.yaml"], wanted + ", not a List\n"},
-		"a list of nothing":      {listHead, wanted + ", and this one has neither items nor functionConfig\n"},
-		"two lists":              {listHead + "items: []\n---\n" + listHead + "items: []\n", wanted + ", in a single document\n"},
-		"items that are no map":  {listHead + "items: [a]\n", "error: standard input: item 0 of the ResourceList is no resource: it must be a map\n"},
-		"items that are no list": {listHead + "items: {a: b}\n", "error: standard input: item 0 of the ResourceList is no resource: it must be a map\n"},
+		"nothing":                  {"", wanted + ", but is empty\n"},
+		"only comments":            {"# a\n---\n# b\n", wanted + ", but is empty\n"},
+		"what is not YAML":         {"a: [\n", "error: standard input: MalformedYAMLError: yaml: line 1: did not find expected node content\n"},
+		"a word":                   {"hello\n", wanted + ", not something else: it must be a map\n"},
+		"a view":                   {view, wanted + ", not a bare MarkdownView: to expand it by hand, run fn with its file name, or with - for standard input\n"},
+		"another resource":         {pages, wanted + ", not resources of kind \"ConfigMap\"\n"},
+		"several documents":        {files["both.yaml"], wanted + ", not a bare MarkdownView: to expand it by hand, run fn with its file name, or with - for standard input\n"},
+		"a List":                   {files["list.yaml"], wanted + ", not a List\n"},
+		"a list of nothing":        {listHead, wanted + ", and this one has neither items nor functionConfig\n"},
+		"two lists":                {listHead + "items: []\n---\n" + listHead + "items: []\n", wanted + ", in a single document\n"},
+		"a word as an item":        {listHead + "items: [{kind: A}, a]\n", item(1, "must be a map")},
+		"a list as an item":        {listHead + "items: [[a, b, c]]\n", item(0, "must be a map")},
+		"null as an item":          {listHead + "items: [null]\n", item(0, "must be a map")},
+		"a map as items":           {listHead + "items: {a: b}\n", item(0, "must be a map")},
+		"a list as version":        {listHead + "items: [{apiVersion: [v1]}]\n", item(0, "apiVersion must be a string")},
+		"a list as metadata":       {listHead + "items: [{metadata: [a]}]\n", item(0, "metadata must be a map")},
+		"a map as a name":          {listHead + "items: [{metadata: {name: {a: b}}}]\n", item(0, "metadata.name must be a string")},
+		"a list of labels":         {listHead + "items: [{metadata: {labels: [a]}}]\n", item(0, "metadata.labels must be a map")},
+		"a map as a label":         {listHead + "items: [{metadata: {labels: {a.b/c: {}}}}]\n", item(0, "metadata.labels[a.b/c] must be a string")},
+		"an endless anchor":        {listHead + "items: [{spec: &a [*a]}]\n", item(0, "a YAML anchor holds an alias of itself: write the value out")},
+		"a merged list":            {listHead + "items: [{spec: &a [b], c: {<<: *a}}]\n", item(0, "the YAML merge key in line 3 needs a map")},
+		"too many aliases":         {listHead + "items:\n- " + indent(bomb), item(0, "the YAML aliases stand for too much: write the values out")},
+		"a word as functionConfig": {listHead + "functionConfig: a\nitems: []\n", "error: standard input: the functionConfig can't be read: must be a map\n"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -100,6 +100,9 @@ func (c *checker) checkSummary() {
 		return // the view itself is at fault, and says so
 	}
 	s, err := summary.Load(c.book.Pages, "")
+	if err == nil {
+		c.checkRedirects(s)
+	}
 	if err == nil && len(c.problems) == 0 {
 		c.checkLinks(s)
 	}

@@ -3,10 +3,12 @@ package generator
 import (
 	"errors"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 
 	"github.com/zoetrope/markdown-view/generator/book"
+	"github.com/zoetrope/markdown-view/generator/summary"
 )
 
 // imagePrograms are the programs beside mdbook itself that DefaultViewerImage
@@ -110,4 +112,28 @@ func (c *checker) warnOfConfig(line int, format string, args ...any) {
 
 func (c *checker) inConfig(line int, format string, args ...any) Problem {
 	return Problem{Field: tomlFieldOf(c.view, c.contents), File: book.ConfigPath, Line: line, Message: fmt.Sprintf(format, args...)}
+}
+
+// checkRedirects finds redirects from a chapter's own address: mdBook fails at
+// start.
+func (c *checker) checkRedirects(s *summary.Summary) {
+	for chapter := range s.Chapters() {
+		if chapter.Draft() {
+			continue
+		}
+		address := "/" + siteFile(chapter.Path())
+		if slices.Contains(c.config.Redirects, address) {
+			c.addToConfig(0, "output.html.redirect redirects %s, which is the chapter %s: drop the redirect or the chapter", address, chapter.Path())
+		}
+	}
+}
+
+// siteFile is the file that mdBook renders a chapter to.
+func siteFile(page string) string {
+	folder, name := path.Split(page)
+	stem := strings.TrimSuffix(name, path.Ext(name))
+	if strings.EqualFold(stem, "readme") {
+		stem = "index"
+	}
+	return folder + stem + ".html"
 }

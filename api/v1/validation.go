@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
@@ -52,10 +53,19 @@ func (s *MarkdownViewSpec) validate(at *field.Path) field.ErrorList {
 	if s.Replicas != nil && *s.Replicas < 0 {
 		errs = append(errs, field.Invalid(at.Child("replicas"), *s.Replicas, "must be 0 or more"))
 	}
+	errs = append(errs, validateDuration(s.Interval, at.Child("interval"))...)
+	errs = append(errs, validateDuration(s.Timeout, at.Child("timeout"))...)
 	if strings.ContainsFunc(s.ViewerImage, func(r rune) bool { return r <= ' ' || r == 0x7f }) {
 		errs = append(errs, field.Invalid(at.Child("viewerImage"), shorten(s.ViewerImage), "must not contain white space"))
 	}
 	return errs
+}
+
+func validateDuration(duration *metav1.Duration, at *field.Path) field.ErrorList {
+	if duration == nil || duration.Duration > 0 {
+		return nil
+	}
+	return field.ErrorList{field.Invalid(at, duration.Duration.String(), "must be more than 0")}
 }
 
 func (c *ContentSource) validate(at *field.Path) field.ErrorList {

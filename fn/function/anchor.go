@@ -47,23 +47,36 @@ func usesAliases(node *yaml.Node) (any, foreign bool) {
 	return any, foreign
 }
 
+func holdsForeignAlias(resource *yaml.RNode) bool {
+	_, foreign := usesAliases(resource.YNode())
+	return foreign
+}
+
 func isMergeKey(node *yaml.Node) bool {
 	return node.Kind == yaml.ScalarNode && node.Value == "<<" && node.Tag == yaml.MergeTag
 }
 
 // withoutAliases returns a resource in which each alias and each merge key is
 // replaced by what it stands for; the resource itself if it has none. kyaml's own
-// way doesn't end when an anchor holds itself, and changes what is copied.
+// way doesn't end when an anchor holds itself, and changes what is copied. The
+// error says why the node can't be read, or is no resource.
 func withoutAliases(resource *yaml.RNode) (*yaml.RNode, error) {
-	if any, _ := usesAliases(resource.YNode()); !any {
-		return resource, nil
+	node := resource.YNode()
+	if node == nil {
+		return nil, checkShape(nil)
 	}
-	r := resolving{open: map[*yaml.Node]bool{}}
-	node, err := r.copy(resource.YNode())
-	if err != nil {
+	if any, _ := usesAliases(node); any {
+		r := resolving{open: map[*yaml.Node]bool{}}
+		copied, err := r.copy(node)
+		if err != nil {
+			return nil, err
+		}
+		node, resource = copied, yaml.NewRNode(copied)
+	}
+	if err := checkShape(node); err != nil {
 		return nil, err
 	}
-	return yaml.NewRNode(node), nil
+	return resource, nil
 }
 
 // resolving is the copy of one resource.

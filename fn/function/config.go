@@ -48,7 +48,7 @@ func readConfig(raw *yaml.RNode) (config, framework.Results) {
 	}
 	node, err := withoutAliases(raw)
 	if err != nil {
-		return config{}, framework.Results{faultOf(raw, "", "%v", err)}
+		return config{}, framework.Results{fault("the functionConfig can't be read: %v", err)}
 	}
 	switch apiVersion, kind := node.GetApiVersion(), node.GetKind(); {
 	case apiVersion == v1.GroupVersion.String() && kind == v1.Kind:

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"regexp"
+	"strings"
 
 	"sigs.k8s.io/kustomize/kyaml/kio"
 	"sigs.k8s.io/kustomize/kyaml/kio/kioutil"
@@ -30,13 +32,16 @@ func RunOnFiles(fn *Function, files []string, in io.Reader, out, errOut io.Write
 	if err != nil {
 		return err
 	}
-	var text bytes.Buffer
+	var text chunks
 	if err := (kio.ByteWriter{Writer: &text}).Write(rendered); err != nil {
 		return err
 	}
-	_, err = text.WriteTo(out)
-	return err
+	return text.writeTo(out)
 }
+
+// afterEnd finds what kyaml leaves out: all that follows the end of a document but
+// isn't set off as another one.
+var afterEnd = regexp.MustCompile(`(?m)^\.\.\.[ \t\r]*\n(?:[ \t\r]*(?:#.*)?\n)*(?:[^-#\s]|-[^-]|--[^-])`)
 
 func readFile(name string, in io.Reader) ([]*yaml.RNode, error) {
 	text, err := readAll(name, in)
@@ -45,6 +50,9 @@ func readFile(name string, in io.Reader) ([]*yaml.RNode, error) {
 	}
 	if name == "-" {
 		name = "standard input"
+	}
+	if afterEnd.Match(text) {
+		return nil, fmt.Errorf("%s: something follows the line \"...\", which ends the document: begin the next one with \"---\"", name)
 	}
 	reader := kio.ByteReader{Reader: bytes.NewReader(text), OmitReaderAnnotations: true}
 	items, err := reader.Read()
@@ -56,12 +64,16 @@ func readFile(name string, in io.Reader) ([]*yaml.RNode, error) {
 	}
 	for i, item := range items {
 		if items[i], err = withoutAliases(item); err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
+			return nil, fmt.Errorf("%s: document %d can't be read: %w", name, i, err)
 		}
 		switch kind := items[i].GetKind(); kind {
-		case v1.Kind, "ConfigMap":
+		case v1.Kind:
+			if got := items[i].GetApiVersion(); !strings.HasPrefix(got, v1.GroupVersion.Group+"/") {
+				return nil, fmt.Errorf("%s: holds a %s of apiVersion %q: use %s", name, kind, got, v1.GroupVersion)
+			}
+		case "ConfigMap":
 		case "":
-			return nil, fmt.Errorf("%s: holds something that is no resource: it has no kind", name)
+			return nil, fmt.Errorf("%s: document %d has no kind", name, i)
 		default:
 			return nil, fmt.Errorf("%s: holds a resource of kind %q: by hand, name only files with MarkdownViews and the ConfigMaps that hold their pages", name, kind)
 		}

@@ -40,7 +40,7 @@ func runIn(t testing.TB, dir, input string) ran {
 func passedThrough(t testing.TB, input string) string {
 	t.Helper()
 	var out bytes.Buffer
-	list := &kio.ByteReadWriter{Reader: strings.NewReader(input), Writer: &out, KeepReaderAnnotations: true}
+	list := &kio.ByteReadWriter{Reader: strings.NewReader(input), Writer: &out, KeepReaderAnnotations: true, OmitReaderAnnotations: true}
 	items, err := list.Read()
 	if err != nil {
 		t.Fatal(err)

@@ -54,8 +54,8 @@ func indexItems(nodes []*yaml.RNode) (*index, framework.Results) {
 	for i, raw := range nodes {
 		node, err := withoutAliases(raw)
 		if err != nil {
-			faults = append(faults, faultOf(raw, "", "%v", err))
-			x.items = append(x.items, item{raw: raw, node: raw})
+			faults = append(faults, fault("resource %d can't be read: %v", i, err))
+			x.items = append(x.items, item{raw: raw})
 			continue
 		}
 		key := idOf(node)

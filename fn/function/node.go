@@ -87,7 +87,7 @@ func stringNode(value string) *yaml.Node {
 		node.Style = yaml.DoubleQuotedStyle
 	case strings.Contains(value, "\n"):
 		node.Style = yaml.LiteralStyle
-	case value == "<<", mayBeNoString(value) && yaml.IsYaml1_1NonString(node):
+	case value == "<<", value == "=", mayBeNoString(value) && (strings.Contains(value, ":") || yaml.IsYaml1_1NonString(node)):
 		node.Style = yaml.DoubleQuotedStyle
 	}
 	return node

@@ -3,12 +3,15 @@ package function
 import (
 	"bufio"
 	"bytes"
+	"fmt"
 	"io"
+	"math/rand/v2"
 	"strings"
 	"testing"
 	"testing/fstest"
 
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/kustomize/kyaml/kio"
 	kyaml "sigs.k8s.io/kustomize/kyaml/yaml"
@@ -25,17 +28,16 @@ var awkwardTexts = []string{
 	"{a}", "[a]", "'a'", "\"a\"", "a\\nb", "'", "\"", "{{#include x}}",
 	"---\nfront: matter\n---\n# A\n", "--- a\n", "a\n---\nb\n", "...\na\n", "a\n...\n", "# a\n#b\n", "%YAML 1.2\n---\n",
 	"👩‍👩‍👧 emoji\n", "e\u0301\n", "\u202eright to left\n", "\x00", "a\x1b[0m\n", "\x7f\n", "\xff\xfe", "\xc3\x28", "\ud7ff\ue000\ufffd\n", "\U0010ffff\n", "\ufffe\uffff\n",
-	strings.Repeat("long ", 40000), strings.Repeat("line\n", 1000) + " ", strings.Repeat("x", 5000) + "\n" + strings.Repeat("y", 5000),
+	strings.Repeat("long ", 200), strings.Repeat("line\n", 200) + " ", strings.Repeat("x", 500) + "\n" + strings.Repeat("y", 500),
 }
 
-// checkRoundTrip runs the function over a page and reads what it writes with the
+// checkRoundTrip runs the function over pages and reads what it writes with the
 // parsers of those who will: kubectl's, and kyaml's for kustomize and kpt.
-func checkRoundTrip(t *testing.T, content []byte) {
+func checkRoundTrip(t *testing.T, pages ...string) {
 	t.Helper()
-	folder := fstest.MapFS{
-		"docs/SUMMARY.md": {Data: []byte("- [A](a.md)\n")},
-		"docs/a.md":       {},
-		"docs/page.md":    {Data: content},
+	folder := fstest.MapFS{"docs/SUMMARY.md": {Data: []byte("- [A](a.md)\n")}, "docs/a.md": {}}
+	for i, page := range pages {
+		folder[fmt.Sprintf("docs/page%d.md", i)] = &fstest.MapFile{Data: []byte(page)}
 	}
 	fn := &Function{WorkingDirectory: folder}
 	const view = "apiVersion: view.zoetrope.github.io/v1\nkind: MarkdownView\nmetadata: {name: handbook}\nspec: {contentFrom: [{directory: {path: docs}}]}\n"
@@ -48,23 +50,26 @@ func checkRoundTrip(t *testing.T, content []byte) {
 		t.Fatal(err)
 	}
 
-	same := func(reader string, got []byte) {
+	same := func(reader string, got func(key string) []byte) {
 		t.Helper()
-		if !bytes.Equal(content, got) {
-			t.Errorf("%s reads another page: %s", reader, cmp.Diff(content, got))
+		for i, want := range pages {
+			if diff := cmp.Diff(want, string(got(fmt.Sprintf("page%d.md", i)))); diff != "" {
+				t.Errorf("%s reads another page than %q: %s", reader, want, diff)
+			}
 		}
 	}
-	same("kubectl", parse(t, list.String()).mounted(t)["page.md"])
+	mounted := parse(t, list.String()).mounted(t)
+	same("kubectl", func(key string) []byte { return mounted[key] })
 
 	items, err := (&kio.ByteReader{Reader: strings.NewReader(list.String())}).Read()
 	if err != nil {
 		t.Fatal(err)
 	}
-	pages, faults := pagesOf(items[0])
+	read, faults := pagesOf(items[0])
 	if len(faults) > 0 {
 		t.Fatal(faults)
 	}
-	same("kyaml", pages.Pages["page.md"])
+	same("kyaml", func(key string) []byte { return read.Pages[key] })
 
 	// kio's writer: what kustomize and kpt make of it.
 	var again bytes.Buffer
@@ -76,24 +81,39 @@ func checkRoundTrip(t *testing.T, content []byte) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var configMap struct {
-			Data       map[string]string `json:"data"`
-			BinaryData map[string][]byte `json:"binaryData"`
-		}
-		if err := yaml.Unmarshal(first, &configMap); err != nil {
+		var configMap corev1.ConfigMap
+		if err := yaml.UnmarshalStrict(first, &configMap); err != nil {
 			t.Fatal(err)
 		}
-		got, isText := configMap.Data["page.md"]
-		if !isText {
-			got = string(configMap.BinaryData["page.md"])
-		}
-		same("kubectl, by hand,", []byte(got))
+		same("kubectl, by hand,", func(key string) []byte {
+			if text, isText := configMap.Data[key]; isText {
+				return []byte(text)
+			}
+			return configMap.BinaryData[key]
+		})
 	}
 }
 
 func TestPagesSurviveYAML(t *testing.T) {
-	for _, text := range awkwardTexts {
-		checkRoundTrip(t, []byte(text))
+	checkRoundTrip(t, awkwardTexts...)
+	checkRoundTrip(t, strings.Repeat("long ", 40000), strings.Repeat("line\n", 10000), strings.Repeat("x", 100000)+"\ny")
+}
+
+func TestRandomPagesSurviveYAML(t *testing.T) {
+	parts := []string{
+		"\n", "\n", "\n\n", " ", "  ", "\t", "\r", "\r\n", "a", "b c", "é", "日本", "👩‍👧", "\u0085", "\u00a0", "\u2028", "\u2029", "\ufeff", "\ufffe",
+		"-", "- ", "---", "...", "#", " #", ":", ": ", "?", "? ", "|", ">", "'", "\"", "\\", "%", "@", "`", "&a", "*a", "!a", "!!int ", "<<", "=", "~", "{", "}", "[", "]", ",",
+		"0", "1", "0x", ".", "+", "_", "e", "yes", "null", "2020-01-01", "\x00", "\x1b", "\x7f", "\xff", "\xe3\x81",
+	}
+	random := rand.New(rand.NewPCG(1, 2))
+	for range 20 {
+		pages := make([]string, 200)
+		for i := range pages {
+			for range 1 + random.IntN(8) {
+				pages[i] += parts[random.IntN(len(parts))]
+			}
+		}
+		checkRoundTrip(t, pages...)
 	}
 }
 
@@ -101,8 +121,8 @@ func FuzzPageRoundTrip(f *testing.F) {
 	for _, text := range awkwardTexts {
 		f.Add([]byte(text))
 	}
-	f.Fuzz(func(t *testing.T, content []byte) {
-		checkRoundTrip(t, content)
+	f.Fuzz(func(t *testing.T, page []byte) {
+		checkRoundTrip(t, string(page))
 	})
 }
 

@@ -1,11 +1,9 @@
 package function
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 
 	"sigs.k8s.io/kustomize/kyaml/fn/framework"
 	"sigs.k8s.io/kustomize/kyaml/kio"
@@ -32,10 +30,7 @@ func RunOnResourceList(fn *Function, in io.Reader, out, errOut io.Writer) error 
 		return err
 	}
 	resources := &framework.ResourceList{Items: items, FunctionConfig: list.FunctionConfig}
-	if err := keepAnchors(resources); err != nil {
-		return err
-	}
-	if err := checkItems(resources.Items); err != nil {
+	if err := checkResources(resources); err != nil {
 		return err
 	}
 	fault := fn.Process(resources)
@@ -57,13 +52,12 @@ func write(list *kio.ByteReadWriter, resources *framework.ResourceList, out io.W
 			return fmt.Errorf("write the results: %w", err)
 		}
 	}
-	var text bytes.Buffer
+	var text chunks
 	list.Writer, list.FunctionConfig = &text, resources.FunctionConfig
 	if err := list.Write(resources.Items); err != nil {
 		return fmt.Errorf("write the ResourceList: %w", err)
 	}
-	_, err := text.WriteTo(out)
-	return err
+	return text.writeTo(out)
 }
 
 // checkWrapping says what the input is if it is no ResourceList.
@@ -76,45 +70,45 @@ func checkWrapping(list *kio.ByteReadWriter, items []*yaml.RNode) error {
 		return fmt.Errorf("%s, not a %s", wanted, list.WrappingKind)
 	case len(items) == 0:
 		return fmt.Errorf("%s, but is empty", wanted)
-	case items[0].GetKind() == v1.Kind:
+	}
+	first, err := withoutAliases(items[0])
+	if err != nil {
+		return fmt.Errorf("%s, not something else: it %w", wanted, err)
+	}
+	switch kind := first.GetKind(); {
+	case kind == v1.Kind:
 		return fmt.Errorf("%s, not a bare %s: to expand it by hand, run fn with its file name, or with - for standard input", wanted, v1.Kind)
-	case items[0].GetKind() == kio.ResourceListKind && len(items) > 1:
+	case kind == kio.ResourceListKind && len(items) > 1:
 		return fmt.Errorf("%s, in a single document", wanted)
-	case items[0].GetKind() == kio.ResourceListKind:
+	case kind == kio.ResourceListKind:
 		return fmt.Errorf("%s, and this one has neither items nor functionConfig", wanted)
+	default:
+		return fmt.Errorf("%s, not resources of kind %q", wanted, kind)
 	}
-	return fmt.Errorf("%s, not resources of kind %q", wanted, items[0].GetKind())
 }
 
-func checkItems(items []*yaml.RNode) error {
-	for i, item := range items {
-		if node := item.YNode(); node == nil || node.Kind != yaml.MappingNode {
-			return fmt.Errorf("standard input: item %d of the ResourceList is no resource: it must be a map", i)
-		}
-	}
-	return nil
-}
-
-// keepAnchors writes out the aliases that stand for something in another resource:
-// the other may not come before it in the output, or not at all.
-func keepAnchors(list *framework.ResourceList) error {
-	resources := list.Items
-	if list.FunctionConfig != nil {
-		resources = append(slices.Clone(resources), list.FunctionConfig)
-	}
-	for i, resource := range resources {
-		if _, foreign := usesAliases(resource.YNode()); !foreign {
-			continue
-		}
-		node, err := withoutAliases(resource)
+// checkResources refuses what kyaml's writer panics on. On the way it writes out the
+// aliases that stand for something in another resource: the other may not come
+// before it in the output, or not at all.
+func checkResources(list *framework.ResourceList) error {
+	for i, raw := range list.Items {
+		node, err := withoutAliases(raw)
 		if err != nil {
-			return fmt.Errorf("standard input: %s %s: %w", resource.GetKind(), resource.GetName(), err)
+			return fmt.Errorf("standard input: items[%d] of the ResourceList can't be read: %w", i, err)
 		}
-		if i < len(list.Items) {
+		if holdsForeignAlias(raw) {
 			list.Items[i] = node
-		} else {
-			list.FunctionConfig = node
 		}
+	}
+	if list.FunctionConfig.IsNilOrEmpty() {
+		return nil
+	}
+	node, err := withoutAliases(list.FunctionConfig)
+	if err != nil {
+		return fmt.Errorf("standard input: the functionConfig can't be read: %w", err)
+	}
+	if holdsForeignAlias(list.FunctionConfig) {
+		list.FunctionConfig = node
 	}
 	return nil
 }

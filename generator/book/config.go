@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -47,6 +48,9 @@ type Config struct {
 	// to Src, and perhaps outside of it; "" when book.toml names none. mdBook fails
 	// when it is missing.
 	Input404 string
+	// Redirects are the addresses that are redirected (output.html.redirect), as
+	// they are written, sorted. mdBook fails when one is a chapter's own.
+	Redirects []string
 	// ExtraWatchDirs are watched by mdbook serve beside the book's own files
 	// (build.extra-watch-dirs), as they are written.
 	ExtraWatchDirs []string
@@ -176,6 +180,7 @@ func (c *checker) readPaths(config *Config, doc map[string]any) {
 		config.Input404 = path.Clean(page)
 		c.mustBeInside("output.html.input-404", page, path.Join(config.Src, page))
 	}
+	config.Redirects = slices.Sorted(maps.Keys(tableOf(html, "redirect")))
 	config.ExtraWatchDirs = textsOf(build, "extra-watch-dirs")
 }
 

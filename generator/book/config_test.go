@@ -103,7 +103,10 @@ func TestParseConfig(t *testing.T) {
 		},
 		"a whole configuration without a fault": {
 			toml: wholeConfig,
-			want: defaults(func(c *Config) { c.AdditionalCSS = []string{"a.css"} }),
+			want: defaults(func(c *Config) {
+				c.AdditionalCSS = []string{"a.css"}
+				c.Redirects = []string{"/a.html"}
+			}),
 		},
 	}
 	for name, test := range tests {
@@ -312,6 +315,12 @@ func TestParseConfigOfRealBooks(t *testing.T) {
 	tests := map[string]Config{
 		"cluster-api-book": defaults(func(c *Config) {
 			c.AdditionalCSS = []string{"theme/css/custom.css"}
+			c.Redirects = []string{
+				"/agenda.html", "/agenda/2019.html", "/agenda/2020.html", "/agenda/2022.html",
+				"/agenda/2023.html", "/agenda/2024.html", "/agenda/2025.html", "/agenda/2026.html",
+				"/developer/providers/migrations/v1.10-to-v1.11.html", "/developer/providers/migrations/v1.11-to-v1.12.html",
+				"/tasks/upgrade.html",
+			}
 			c.Preprocessors = []Plugin{
 				{Name: "embed", Command: "./util-embed.sh", Line: 32, Column: 15},
 				{Name: "releaselink", Command: "./util-releaselink.sh", Line: 35, Column: 15},
@@ -320,6 +329,7 @@ func TestParseConfigOfRealBooks(t *testing.T) {
 		}),
 		"mdbook-guide": defaults(func(c *Config) {
 			c.ExtraWatchDirs = []string{"guide-helper/src"}
+			c.Redirects = []string{"/format/config.html"}
 			c.Preprocessors = []Plugin{{Name: "guide-helper", Command: "cargo run --quiet --manifest-path guide-helper/Cargo.toml", Line: 37, Column: 15}}
 		}),
 	}

@@ -159,6 +159,7 @@ func (f *fixture) mark() cluster.Mark {
 func (f *fixture) atMost(budget int, since cluster.Mark) {
 	f.Helper()
 	list := f.requests(since)
+	f.Logf("%d requests, at most %d are allowed", len(list), budget)
 	if len(list) > budget {
 		f.Errorf("the controller made %d requests, may make at most %d:\n%s", len(list), budget, lines(list))
 	}

@@ -1,0 +1,144 @@
+package reconciler
+
+import (
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1 "github.com/zoetrope/markdown-view/api/v1"
+)
+
+const revision, earlier = "sha256:new", "sha256:old"
+
+// deployment wants and has two replicas of the current revision, unless changed.
+func deployment(change func(*appsv1.Deployment)) *appsv1.Deployment {
+	d := &appsv1.Deployment{
+		ObjectMeta: metav1.ObjectMeta{Generation: 2},
+		Spec:       appsv1.DeploymentSpec{Replicas: new(int32(2))},
+		Status:     appsv1.DeploymentStatus{ObservedGeneration: 2, Replicas: 2, UpdatedReplicas: 2, AvailableReplicas: 2},
+	}
+	d.Spec.Template.Annotations = map[string]string{v1.RevisionAnnotation: revision}
+	if change != nil {
+		change(d)
+	}
+	return d
+}
+
+func pod(revision string, change func(*corev1.Pod)) corev1.Pod {
+	p := corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{v1.RevisionAnnotation: revision}},
+		Status:     corev1.PodStatus{Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}},
+	}
+	if change != nil {
+		change(&p)
+	}
+	return p
+}
+
+func TestShortfall(t *testing.T) {
+	now := metav1.Now()
+	tests := map[string]struct {
+		deployment *appsv1.Deployment
+		pods       []corev1.Pod
+		want       string
+	}{
+		"every replica serves the current pages": {
+			deployment: deployment(nil), pods: []corev1.Pod{pod(revision, nil), pod(revision, nil)},
+		},
+		"a parked book has no pods": {
+			deployment: deployment(func(d *appsv1.Deployment) {
+				d.Spec.Replicas = new(int32(0))
+				d.Status = appsv1.DeploymentStatus{ObservedGeneration: 2}
+			}),
+		},
+		"the Deployment controller hasn't seen the change": {
+			deployment: deployment(func(d *appsv1.Deployment) { d.Generation = 3 }),
+			want:       "the Deployment of 2 replicas is being updated",
+		},
+		"one replica has earlier pages": {
+			deployment: deployment(func(d *appsv1.Deployment) { d.Status.UpdatedReplicas = 1 }),
+			want:       "1 of 2 replicas have the current pages",
+		},
+		"one replica isn't available": {
+			deployment: deployment(func(d *appsv1.Deployment) { d.Status.AvailableReplicas = 1 }),
+			want:       "1 of 2 replicas are available",
+		},
+		"a pod of the last rollout hasn't stopped": {
+			deployment: deployment(func(d *appsv1.Deployment) { d.Status.Replicas = 3 }),
+			want:       "1 replicas too many are still running",
+		},
+		"a pod with earlier pages is told to stop and still serves": {
+			deployment: deployment(nil),
+			pods:       []corev1.Pod{pod(earlier, func(p *corev1.Pod) { p.DeletionTimestamp = &now })},
+			want:       "1 pods with earlier pages still serve",
+		},
+		"a pod with earlier pages that isn't ready gets no requests": {
+			deployment: deployment(nil),
+			pods:       []corev1.Pod{pod(earlier, func(p *corev1.Pod) { p.Status.Conditions[0].Status = corev1.ConditionFalse })},
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			if got := shortfall(test.deployment, test.pods); got != test.want {
+				t.Errorf("got %q, want %q", got, test.want)
+			}
+		})
+	}
+}
+
+func TestTroubleOf(t *testing.T) {
+	container := func(status corev1.ContainerStatus) corev1.Pod {
+		return pod(revision, func(p *corev1.Pod) { p.Status.ContainerStatuses = []corev1.ContainerStatus{status} })
+	}
+	waiting := func(reason, message string) corev1.ContainerState {
+		return corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: reason, Message: message}}
+	}
+	terminated := func(code int32, reason, message string) corev1.ContainerState {
+		return corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: code, Reason: reason, Message: message}}
+	}
+	tests := map[string]struct {
+		pod  corev1.Pod
+		want string
+	}{
+		"the image can't be pulled": {
+			pod:  container(corev1.ContainerStatus{State: waiting("ImagePullBackOff", "no such image")}),
+			want: "pod ImagePullBackOff: no such image",
+		},
+		"mdBook fails, and its last words are quoted": {
+			pod:  container(corev1.ContainerStatus{State: waiting("CrashLoopBackOff", "back-off"), LastTerminationState: terminated(101, "Error", "chapter missing\n")}),
+			want: "pod CrashLoopBackOff, last exit code 101: chapter missing",
+		},
+		"mdBook needs more memory than it may have": {
+			pod:  container(corev1.ContainerStatus{State: waiting("CrashLoopBackOff", "back-off"), LastTerminationState: terminated(137, "OOMKilled", "")}),
+			want: "pod CrashLoopBackOff, last exit code 137 (out of memory)",
+		},
+		"no node has room": {
+			pod: pod(revision, func(p *corev1.Pod) {
+				p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: "Unschedulable", Message: "0/3 nodes are available"}}
+			}),
+			want: "pod Unschedulable: 0/3 nodes are available",
+		},
+		"the readiness probe fails": {
+			pod:  container(corev1.ContainerStatus{State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}),
+			want: "pod runs, but its readiness probe fails: GET / on port 3000",
+		},
+		"the pages aren't mounted yet": {
+			pod:  container(corev1.ContainerStatus{State: waiting("ContainerCreating", "")}),
+			want: "pod ContainerCreating: its volumes or its network are not ready; kubectl describe says more",
+		},
+		"a pod with earlier pages doesn't count": {
+			pod: pod(earlier, func(p *corev1.Pod) {
+				p.Status.ContainerStatuses = []corev1.ContainerStatus{{State: waiting("ImagePullBackOff", "")}}
+			}),
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			if got := troubleOf([]corev1.Pod{test.pod}, revision); got != test.want {
+				t.Errorf("got %q, want %q", got, test.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,132 @@
+package reconciler
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	v1 "github.com/zoetrope/markdown-view/api/v1"
+	"github.com/zoetrope/markdown-view/generator"
+)
+
+func TestReportGivesTheConditionsThatFluxReads(t *testing.T) {
+	now := time.Now()
+	tests := map[string]struct {
+		outcome outcome
+		want    map[string]metav1.ConditionStatus
+		final   bool // observedGeneration is the view's generation
+	}{
+		"served": {
+			outcome: outcome{state: served, reason: v1.HealthyReason},
+			want:    map[string]metav1.ConditionStatus{"Ready": "True"}, final: true,
+		},
+		"rolling out": {
+			outcome: outcome{state: progressing, reason: v1.ProgressingReason},
+			want:    map[string]metav1.ConditionStatus{"Ready": "Unknown", "Reconciling": "True"},
+		},
+		"failed, and tried again": {
+			outcome: outcome{state: retrying, reason: v1.ApplyFailedReason},
+			want:    map[string]metav1.ConditionStatus{"Ready": "False", "Reconciling": "True"},
+		},
+		"failed for good": {
+			outcome: outcome{state: stalled, reason: v1.InvalidReason},
+			want:    map[string]metav1.ConditionStatus{"Ready": "False", "Stalled": "True"}, final: true,
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			view := &v1.MarkdownView{ObjectMeta: metav1.ObjectMeta{Name: "docs", Generation: 2}}
+			// Whatever was there before must not stay.
+			for _, before := range []state{stalled, progressing, served} {
+				outcome{state: before, reason: "Before"}.report(view, now)
+			}
+			view.Generation = 3
+			test.outcome.report(view, now)
+			got := map[string]metav1.ConditionStatus{}
+			for _, condition := range view.Status.Conditions {
+				got[condition.Type] = condition.Status
+				if condition.ObservedGeneration != view.Generation {
+					t.Errorf("%s is of generation %d", condition.Type, condition.ObservedGeneration)
+				}
+			}
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Error(diff)
+			}
+			if final := view.Status.ObservedGeneration == view.Generation; final != test.final {
+				t.Errorf("observedGeneration is %d of %d", view.Status.ObservedGeneration, view.Generation)
+			}
+		})
+	}
+}
+
+func TestFailureTellsWhatHelpsFromWhatIsTriedAgain(t *testing.T) {
+	tests := map[string]struct {
+		err    error
+		state  state
+		reason string
+	}{
+		"a view that breaks a rule": {&generator.InvalidError{Name: "docs", Problems: []generator.Problem{{Message: "wrong"}}}, stalled, v1.InvalidReason},
+		"a folder":                  {&unsupportedError{"spec.contentFrom[0].directory"}, stalled, v1.InvalidReason},
+		"a missing ConfigMap":       {&notFoundError{"spec.contentFrom[0].configMapRef", "ConfigMap pages"}, retrying, v1.PagesNotFoundReason},
+		"a foreign object":          {&conflictError{"Service viewer-docs", "is controlled by App x"}, stalled, v1.ConflictReason},
+		"an API server that is away": {
+			errors.New("connection refused"), retrying, v1.ApplyFailedReason,
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			got := failure(test.err)
+			if got.state != test.state || got.reason != test.reason || got.message == "" {
+				t.Errorf("got %+v", got)
+			}
+			if (got.err != nil) != (test.state == retrying) {
+				t.Errorf("the error for the queue is %v", got.err)
+			}
+		})
+	}
+}
+
+func TestCheckOwnership(t *testing.T) {
+	view := &v1.MarkdownView{ObjectMeta: metav1.ObjectMeta{Name: "docs", UID: "ours"}}
+	adopting := view.DeepCopy()
+	adopting.Annotations = map[string]string{v1.AdoptAnnotation: "true"}
+	owned := func(uid types.UID) []metav1.OwnerReference {
+		return []metav1.OwnerReference{{Kind: "App", Name: "theirs", UID: uid, Controller: new(true)}}
+	}
+	tests := map[string]struct {
+		view *v1.MarkdownView
+		live metav1.ObjectMeta
+		want string
+	}{
+		"the view's own":                  {view, metav1.ObjectMeta{OwnerReferences: owned("ours")}, ""},
+		"the function's output":           {view, metav1.ObjectMeta{Labels: generator.Labels("docs")}, ""},
+		"a foreign object, to be adopted": {adopting, metav1.ObjectMeta{}, ""},
+		"another controller's, with our labels": {
+			view, metav1.ObjectMeta{Labels: generator.Labels("docs"), OwnerReferences: owned("theirs")},
+			"Service viewer-docs exists and is controlled by App theirs: rename the view, or delete the object",
+		},
+		"another controller's is never adopted": {
+			adopting, metav1.ObjectMeta{OwnerReferences: owned("theirs")},
+			"Service viewer-docs exists and is controlled by App theirs: rename the view, or delete the object",
+		},
+		"another view's": {
+			view, metav1.ObjectMeta{Labels: generator.Labels("other")},
+			`Service viewer-docs exists and was not generated from this view: rename the view, delete the object, or set the view's annotation view.zoetrope.github.io/adopt to "true" to take it over`,
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			got := ""
+			if err := checkOwnership(test.view, "Service viewer-docs", &test.live); err != nil {
+				got = err.Error()
+			}
+			if got != test.want {
+				t.Errorf("got %q, want %q", got, test.want)
+			}
+		})
+	}
+}

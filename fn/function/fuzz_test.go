@@ -1,0 +1,96 @@
+package function
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/kustomize/kyaml/fn/framework"
+	"sigs.k8s.io/kustomize/kyaml/kio"
+)
+
+// FuzzFunction feeds the function anything.
+func FuzzFunction(f *testing.F) {
+	inputs, err := filepath.Glob("testdata/*/input.yaml")
+	if err != nil || len(inputs) == 0 {
+		f.Fatalf("no inputs: %v", err)
+	}
+	for _, file := range inputs {
+		input, err := os.ReadFile(file)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(string(input))
+	}
+	for _, input := range []string{
+		"", "a", "- a", "a: [", "{}", "---\n---\n", "kind: ResourceList\nitems: []", "kind: ResourceList\nitems: [null, 1]\nfunctionConfig: 1",
+		"kind: ResourceList\nitems: &a [*a]", "kind: List\nitems: []", "kind: ResourceList\nfunctionConfig: &a {kind: *a}",
+		generatorInput("{markdowns: {SUMMARY.md: '- [A](a.md)', a.md: ''}}"),
+		generatorInput("{contentFrom: [{directory: {path: docs}}]}"),
+		generatorInput("!!binary aaaa"), generatorInput("{replicas: .nan}"),
+	} {
+		f.Add(input)
+	}
+	f.Fuzz(func(t *testing.T, input string) {
+		first, ok := fuzzRun(t, input)
+		if !ok {
+			return
+		}
+		second, ok := fuzzRun(t, first)
+		if !ok {
+			t.Fatalf("the function refuses its own output:\n%s", first)
+		}
+		if want := passedThrough(t, first); want != second {
+			t.Errorf("a second run changes the output: %s", cmp.Diff(want, second))
+		}
+	})
+}
+
+// fuzzRun returns the output, and whether the function succeeded.
+func fuzzRun(t *testing.T, input string) (string, bool) {
+	t.Helper()
+	folder := fstest.MapFS{"docs/SUMMARY.md": {Data: []byte("- [A](a.md)\n")}, "docs/a.md": {Data: []byte("# A\n")}}
+	var out, errOut bytes.Buffer
+	err := RunOnResourceList(&Function{WorkingDirectory: folder}, strings.NewReader(input), &out, &errOut)
+	var results framework.Results
+	switch {
+	case errors.As(err, &results):
+		checkUntouched(t, input, out.String())
+		if errOut.Len() == 0 {
+			t.Error("nothing on standard error tells of the fault")
+		}
+	case err != nil:
+		if out.Len() > 0 {
+			t.Errorf("there is output in spite of %v:\n%s", err, out.String())
+		}
+	default:
+		if _, err := (&kio.ByteReader{Reader: bytes.NewReader(out.Bytes())}).Read(); err != nil {
+			t.Errorf("the output can't be read: %v\n%s", err, out.String())
+		}
+	}
+	return out.String(), err == nil
+}
+
+// checkUntouched compares the items of a failed run with those that came in.
+func checkUntouched(t *testing.T, input, output string) {
+	t.Helper()
+	in := &kio.ByteReadWriter{Reader: strings.NewReader(input), Writer: io.Discard, KeepReaderAnnotations: true, OmitReaderAnnotations: true}
+	items, err := in.Read()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, item := range items {
+		if any, _ := usesAliases(item.YNode()); any {
+			return // aliases of another item are written out
+		}
+	}
+	if want := passedThrough(t, input); !strings.HasPrefix(output, want[:strings.LastIndex(want, "functionConfig:")+1]) {
+		t.Errorf("the items changed: %s", cmp.Diff(want, output))
+	}
+}
