@@ -328,8 +328,7 @@ func TestExitStatus(t *testing.T) {
 			cmd.Stdout, cmd.Stderr = &out, &errOut
 			err := cmd.Run()
 			status := 0
-			var exit *exec.ExitError
-			if errors.As(err, &exit) {
+			if exit, ok := errors.AsType[*exec.ExitError](err); ok {
 				status = exit.ExitCode()
 			} else if err != nil {
 				t.Fatal(err)

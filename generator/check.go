@@ -106,8 +106,7 @@ func (c *checker) checkSummary() {
 	if err == nil && len(c.problems) == 0 {
 		c.checkLinks(s)
 	}
-	var faults summary.Errors
-	if errors.As(err, &faults) {
+	if faults, ok := errors.AsType[summary.Errors](err); ok {
 		for _, fault := range faults {
 			c.add(book.SummaryPath, fault.Line, "%s", fault.Message)
 		}

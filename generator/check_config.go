@@ -23,8 +23,7 @@ func (c *checker) parseConfig() {
 		c.config = config
 		return
 	}
-	var invalid *book.ConfigError
-	if errors.As(err, &invalid) {
+	if invalid, ok := errors.AsType[*book.ConfigError](err); ok {
 		c.addToConfig(invalid.Line, "column %d: %s", invalid.Column, invalid.Message)
 	} else {
 		c.addToConfig(0, "%v", err)

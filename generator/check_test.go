@@ -2,6 +2,8 @@ package generator
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 
@@ -130,9 +132,7 @@ func TestBadPages(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			pages := map[string]string{"SUMMARY.md": "- [X](x.md)\n", "x.md": ""}
-			for p, text := range test.pages {
-				pages[p] = text
-			}
+			maps.Copy(pages, test.pages)
 			want := mapped(test.want, func(s string) string { return inline + s })
 			if diff := cmp.Diff(want, problemsOf(t, newView("a", pages))); diff != "" {
 				t.Error(diff)
@@ -204,9 +204,7 @@ func TestBadFolders(t *testing.T) {
 			view := newView("a", nil)
 			view.Spec.ContentFrom = []v1.ContentSource{{Directory: &v1.DirectorySource{Path: "docs"}}}
 			pages := map[string]string{"SUMMARY.md": "- [X](x.md)\n", "x.md": ""}
-			for p, text := range test.pages {
-				pages[p] = text
-			}
+			maps.Copy(pages, test.pages)
 			if diff := cmp.Diff(test.want, problemsOf(t, view, fromFolder(pages, test.files, test.toml))); diff != "" {
 				t.Error(diff)
 			}
@@ -236,7 +234,7 @@ func TestProblemsNameTheFieldThatThePageIsFrom(t *testing.T) {
 
 func TestInvalidError(t *testing.T) {
 	one := []Problem{{Field: "spec.markdowns", File: "SUMMARY.md", Line: 3, Message: "no"}}
-	many := append(one, Problem{Field: "spec", Message: "b"}, Problem{File: "a.md", Message: "c"}, Problem{Message: "d"})
+	many := append(slices.Clone(one), Problem{Field: "spec", Message: "b"}, Problem{File: "a.md", Message: "c"}, Problem{Message: "d"})
 	tests := map[string]struct {
 		err           InvalidError
 		want, summary string

@@ -1,6 +1,7 @@
 package book
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -361,7 +362,8 @@ func FuzzParseConfig(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text []byte) {
 		config, err := ParseConfig(text)
 		if err != nil {
-			at, ok := err.(*ConfigError)
+			at := &ConfigError{}
+			ok := errors.As(err, &at)
 			if !ok || at.Line < 1 || at.Column < 1 || at.Line > strings.Count(string(text), "\n")+1 {
 				t.Errorf("%#v", err)
 			}

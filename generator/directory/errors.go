@@ -84,8 +84,7 @@ func (r *reader) failf(rel, format string, args ...any) {
 
 // failRead notes an error of the file system.
 func (r *reader) failRead(rel string, err error) {
-	var at *fs.PathError
-	if errors.As(err, &at) {
+	if at, ok := errors.AsType[*fs.PathError](err); ok {
 		err = at.Err
 	}
 	r.failf(rel, "can't be read: %v", err)

@@ -139,7 +139,7 @@ func (ps patterns) ignores(rel string, isDir bool) bool {
 		if p.dirOnly && !isDir {
 			continue
 		}
-		matched := false
+		var matched bool
 		if p.anchored {
 			matched = matchElements(p.elements, elements)
 		} else {

@@ -59,8 +59,7 @@ func (r *reader) readProject(ownToml, finalToml []byte) book.Book {
 }
 
 func (r *reader) failToml(err error) {
-	var at *book.ConfigError
-	if errors.As(err, &at) {
+	if at, ok := errors.AsType[*book.ConfigError](err); ok {
 		r.fail(book.ConfigPath, at.Line, at.Message)
 		return
 	}

@@ -104,7 +104,7 @@ func (r *reader) readFile(f file, limit int64) ([]byte, error) {
 		switch {
 		case int64(len(content)) > limit:
 			return nil, errGrew
-		case err == io.EOF:
+		case errors.Is(err, io.EOF):
 			return content, nil
 		case err != nil:
 			return nil, err

@@ -187,7 +187,7 @@ func (w *walker) list(real, rel string) []entry {
 			w.failEntries()
 			return nil
 		}
-		if err == io.EOF || err == nil && len(read) == 0 {
+		if errors.Is(err, io.EOF) || err == nil && len(read) == 0 {
 			break
 		}
 		if err != nil {

@@ -2,6 +2,7 @@ package integration
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -130,8 +131,9 @@ func checkConditions(t *testing.T, view *v1.MarkdownView) {
 	t.Helper()
 	checker := check.NewChecker(admin, &check.Conditions{NegativePolarity: []string{meta.StalledCondition, meta.ReconcilingCondition}})
 	checker.DisableFetch = true
-	if fail, _ := checker.Check(t.Context(), view); fail != nil {
-		t.Errorf("the conditions of %s break Flux's rules: %v\n%v", view.Name, fail, view.Status.Conditions)
+	fail, warn := checker.Check(t.Context(), view)
+	if err := errors.Join(fail, warn); err != nil {
+		t.Errorf("the conditions of %s break Flux's rules: %v\n%v", view.Name, err, view.Status.Conditions)
 	}
 }
 
@@ -190,20 +192,22 @@ func (f *fixture) events(name string) []string {
 	return messages
 }
 
-func (f *fixture) deployment(name string) *appsv1.Deployment {
+// deployment is that of the view docs.
+func (f *fixture) deployment() *appsv1.Deployment {
 	f.Helper()
 	deployment := &appsv1.Deployment{}
-	if !f.get(deployment, name) {
-		f.Fatalf("Deployment %s doesn't exist", name)
+	if !f.get(deployment, "viewer-docs") {
+		f.Fatal("Deployment viewer-docs doesn't exist")
 	}
 	return deployment
 }
 
-func (f *fixture) configMap(name string) *corev1.ConfigMap {
+// configMap is the first of the view docs.
+func (f *fixture) configMap() *corev1.ConfigMap {
 	f.Helper()
 	configMap := &corev1.ConfigMap{}
-	if !f.get(configMap, name) {
-		f.Fatalf("ConfigMap %s doesn't exist", name)
+	if !f.get(configMap, "markdowns-docs") {
+		f.Fatal("ConfigMap markdowns-docs doesn't exist")
 	}
 	return configMap
 }

@@ -16,12 +16,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/zoetrope/markdown-view/api/v1"
-	"github.com/zoetrope/markdown-view/test/cluster"
 )
 
 // install applies the CRD and the roles as they are in config, and waits until
 // views are served.
-func install(ctx context.Context, c *cluster.Cluster) error {
+func install(ctx context.Context) error {
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "markdown-view-system"}}
 	if err := admin.Create(ctx, namespace); err != nil {
 		return err

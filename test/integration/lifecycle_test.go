@@ -38,7 +38,7 @@ func TestAChangedPageIsRolledOutWithinItsBudget(t *testing.T) {
 	if first.Status.LastAppliedRevision == second.Status.LastAppliedRevision {
 		t.Error("the revision is the same")
 	}
-	if got := f.configMap("markdowns-docs").Data["next.md"]; got != "# Changed\n" {
+	if got := f.configMap().Data["next.md"]; got != "# Changed\n" {
 		t.Errorf("the page is %q", got)
 	}
 }
@@ -52,7 +52,7 @@ func TestARemovedPageIsPruned(t *testing.T) {
 		delete(v.Spec.Markdowns, "next.md")
 	})
 	f.ready("docs")
-	if _, there := f.configMap("markdowns-docs").Data["next.md"]; there {
+	if _, there := f.configMap().Data["next.md"]; there {
 		t.Error("the page is still there")
 	}
 }
@@ -93,7 +93,7 @@ func TestDriftIsCorrectedWithinItsBudget(t *testing.T) {
 				update(f, &corev1.ConfigMap{}, "markdowns-docs", func(c *corev1.ConfigMap) { c.Data["start.md"] = "# Hacked\n" })
 			},
 			restored: func(f *fixture) string {
-				return differs(f.configMap("markdowns-docs").Data["start.md"], "# Start\n")
+				return differs(f.configMap().Data["start.md"], "# Start\n")
 			},
 			event: "ConfigMap markdowns-docs",
 		},
@@ -102,7 +102,7 @@ func TestDriftIsCorrectedWithinItsBudget(t *testing.T) {
 				update(f, &corev1.ConfigMap{}, "markdowns-docs", func(c *corev1.ConfigMap) { c.Data["foreign.md"] = "x" })
 			},
 			restored: func(f *fixture) string {
-				if _, there := f.configMap("markdowns-docs").Data["foreign.md"]; there {
+				if _, there := f.configMap().Data["foreign.md"]; there {
 					return "the key is there"
 				}
 				return ""
@@ -127,7 +127,7 @@ func TestDriftIsCorrectedWithinItsBudget(t *testing.T) {
 				})
 			},
 			restored: func(f *fixture) string {
-				return differs(fmt.Sprint(*f.deployment("viewer-docs").Spec.Template.Spec.TerminationGracePeriodSeconds), "6")
+				return differs(fmt.Sprint(*f.deployment().Spec.Template.Spec.TerminationGracePeriodSeconds), "6")
 			},
 			event: "Deployment viewer-docs",
 		},
@@ -178,19 +178,19 @@ func TestWhatOthersOwnIsLeftAlone(t *testing.T) {
 	f.create(f.view("docs"))
 	f.ready("docs")
 	patch := []byte(`{"metadata":{"labels":{"team":"docs"}},"spec":{"template":{"metadata":{"annotations":{"kubectl.kubernetes.io/restartedAt":"now"}}}}}`)
-	deployment := f.deployment("viewer-docs")
+	deployment := f.deployment()
 	if err := admin.Patch(t.Context(), deployment, client.RawPatch("application/merge-patch+json", patch), client.FieldOwner("kubectl-rollout")); err != nil {
 		t.Fatal(err)
 	}
 	f.eventually("the restart to be done", func() string {
-		d := f.deployment("viewer-docs")
+		d := f.deployment()
 		if d.Status.ObservedGeneration < d.Generation || d.Status.UpdatedReplicas != 1 || d.Status.Replicas != 1 {
 			return "it is going on"
 		}
 		return ""
 	})
 	f.ready("docs")
-	after := f.deployment("viewer-docs")
+	after := f.deployment()
 	if after.Labels["team"] != "docs" || after.Spec.Template.Annotations["kubectl.kubernetes.io/restartedAt"] != "now" {
 		t.Errorf("the label or the annotation is gone: %v, %v", after.Labels, after.Spec.Template.Annotations)
 	}
@@ -211,7 +211,7 @@ func TestWhatAPersonAddedIsPruned(t *testing.T) {
 		d.Spec.Template.Spec.Containers[0].Env = append(d.Spec.Template.Spec.Containers[0].Env, corev1.EnvVar{Name: "ADDED", Value: "x"})
 	})
 	f.eventually("the variable to go", func() string {
-		for _, variable := range f.deployment("viewer-docs").Spec.Template.Spec.Containers[0].Env {
+		for _, variable := range f.deployment().Spec.Template.Spec.Containers[0].Env {
 			if variable.Name == "ADDED" {
 				return "it is there"
 			}

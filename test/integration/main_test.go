@@ -66,7 +66,7 @@ func setUp(ctx context.Context, c *cluster.Cluster) error {
 	if admin, err = client.New(c.Config, client.Options{Scheme: scheme}); err != nil {
 		return err
 	}
-	if err := install(ctx, c); err != nil {
+	if err := install(ctx); err != nil {
 		return err
 	}
 	if out, err := exec.CommandContext(ctx, "go", "build", "-C", "../..", "-o", c.Folder()+"/", "./controller", "./fn").CombinedOutput(); err != nil {

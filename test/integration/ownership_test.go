@@ -85,7 +85,7 @@ func TestAForeignObjectIsAdoptedWhenAsked(t *testing.T) {
 		v.Annotations = map[string]string{v1.AdoptAnnotation: "true"}
 	})
 	f.ready("docs")
-	if _, there := f.configMap("markdowns-docs").Data["theirs"]; there {
+	if _, there := f.configMap().Data["theirs"]; there {
 		t.Error("the foreign key is still there")
 	}
 }
@@ -102,7 +102,7 @@ func TestAnotherControllersObjectIsNeverAdopted(t *testing.T) {
 	view.Annotations = map[string]string{v1.AdoptAnnotation: "true"}
 	f.create(view)
 	f.status("docs", metav1.ConditionFalse, v1.ConflictReason)
-	if data := f.configMap("markdowns-docs").Data; len(data) != 1 {
+	if data := f.configMap().Data; len(data) != 1 {
 		t.Errorf("the object was touched: %v", data)
 	}
 }
@@ -122,15 +122,15 @@ func TestTheFunctionsOutputIsAdopted(t *testing.T) {
 				}
 			}
 			f.eventually("the pods to be available", func() string {
-				if f.deployment("viewer-docs").Status.AvailableReplicas != 1 {
+				if f.deployment().Status.AvailableReplicas != 1 {
 					return "they aren't"
 				}
 				return ""
 			})
-			before := f.deployment("viewer-docs")
+			before := f.deployment()
 			f.create(view)
 			f.ready("docs")
-			after := f.deployment("viewer-docs")
+			after := f.deployment()
 			if before.Generation != after.Generation || before.UID != after.UID {
 				t.Errorf("the Deployment was changed: generation %d, was %d", after.Generation, before.Generation)
 			}

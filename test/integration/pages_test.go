@@ -35,7 +35,7 @@ func TestPagesFromAConfigMap(t *testing.T) {
 	}
 	f.create(pages)
 	f.ready("docs")
-	if got := f.configMap("markdowns-docs").Data["next.md"]; got != "# From a ConfigMap\n" {
+	if got := f.configMap().Data["next.md"]; got != "# From a ConfigMap\n" {
 		t.Errorf("the page is %q", got)
 	}
 	pages.Data["next.md"] = "# Again\n"
@@ -43,7 +43,7 @@ func TestPagesFromAConfigMap(t *testing.T) {
 		t.Fatal(err)
 	}
 	f.eventually("the change to arrive", func() string {
-		return differs(f.configMap("markdowns-docs").Data["next.md"], "# Again\n")
+		return differs(f.configMap().Data["next.md"], "# Again\n")
 	})
 	f.ready("docs")
 }
@@ -52,7 +52,7 @@ func TestABadEditHarmsNothing(t *testing.T) {
 	f := newFixture(t)
 	f.create(f.view("docs"))
 	f.ready("docs")
-	before := f.deployment("viewer-docs")
+	before := f.deployment()
 	since := f.mark()
 	update(f, &v1.MarkdownView{}, "docs", func(v *v1.MarkdownView) { v.Spec.Markdowns["SUMMARY.md"] = "- [Gone](gone.md)\n" })
 	view := f.status("docs", metav1.ConditionFalse, v1.InvalidReason)
@@ -60,7 +60,7 @@ func TestABadEditHarmsNothing(t *testing.T) {
 		t.Errorf("the message doesn't say what is wrong: %s", message)
 	}
 	f.atMost(1, since)
-	if after := f.deployment("viewer-docs"); after.ResourceVersion != before.ResourceVersion {
+	if after := f.deployment(); after.ResourceVersion != before.ResourceVersion {
 		t.Error("the Deployment was changed")
 	}
 	update(f, &v1.MarkdownView{}, "docs", func(v *v1.MarkdownView) { v.Spec.Markdowns["SUMMARY.md"] = "- [Start](start.md)\n" })
@@ -88,7 +88,7 @@ func TestASuspendedViewIsLeftAlone(t *testing.T) {
 	// Another view that becomes ready shows that the controller has had the time.
 	f.create(f.view("other"))
 	f.ready("other")
-	if got := f.configMap("markdowns-docs").Data["start.md"]; got != "# Hacked\n" {
+	if got := f.configMap().Data["start.md"]; got != "# Hacked\n" {
 		t.Errorf("the page was corrected to %q", got)
 	}
 	for _, request := range f.requests(since) {
@@ -98,7 +98,7 @@ func TestASuspendedViewIsLeftAlone(t *testing.T) {
 	}
 	update(f, &v1.MarkdownView{}, "docs", func(v *v1.MarkdownView) { v.Spec.Suspend = false })
 	f.eventually("the page to be corrected", func() string {
-		return differs(f.configMap("markdowns-docs").Data["start.md"], "# Start\n")
+		return differs(f.configMap().Data["start.md"], "# Start\n")
 	})
 }
 
@@ -160,7 +160,7 @@ func TestABrokenRolloutIsReportedAndHeals(t *testing.T) {
 	f.create(view)
 	f.ready("docs")
 	// What somebody else adds to the pod is left alone, so it stays unschedulable.
-	deployment := f.deployment("viewer-docs")
+	deployment := f.deployment()
 	patch := []byte(`{"spec":{"template":{"spec":{"nodeSelector":{"no":"node"}}}}}`)
 	if err := admin.Patch(t.Context(), deployment, client.RawPatch("application/merge-patch+json", patch), client.FieldOwner("somebody")); err != nil {
 		t.Fatal(err)

@@ -47,7 +47,7 @@ func TestBothDoorsGiveTheSameObjects(t *testing.T) {
 // owned returns what the controller's field manager owns in the test's namespace.
 func (f *fixture) owned() map[string]string {
 	f.Helper()
-	deployment, service, configMap := f.deployment("viewer-docs"), &corev1.Service{}, f.configMap("markdowns-docs")
+	deployment, service, configMap := f.deployment(), &corev1.Service{}, f.configMap()
 	f.get(service, "viewer-docs")
 	owned := map[string]string{}
 	add := func(kind, name string, configuration any, err error) {

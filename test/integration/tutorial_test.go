@@ -25,11 +25,11 @@ func TestTheTutorialsObjectsCarryOver(t *testing.T) {
 	view.Spec.Suspend = true // until everything is there
 	f.create(view)
 	f.tutorialObjects(view)
-	before := []client.Object{f.configMap("markdowns-docs"), f.deployment("viewer-docs")}
+	before := []client.Object{f.configMap(), f.deployment()}
 
 	update(f, &v1.MarkdownView{}, "docs", func(v *v1.MarkdownView) { v.Spec.Suspend = false })
 	f.ready("docs")
-	configMap, deployment := f.configMap("markdowns-docs"), f.deployment("viewer-docs")
+	configMap, deployment := f.configMap(), f.deployment()
 	if configMap.UID != before[0].GetUID() || deployment.UID != before[1].GetUID() {
 		t.Error("an object was made anew")
 	}

@@ -124,7 +124,10 @@ func (r recipe) goCommand(ctx context.Context, args []string, stdout io.Writer, 
 	close(done)
 	_ = write.Close()
 	last := <-tail
-	if err != nil {
+	switch {
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case err != nil:
 		return fmt.Errorf("go %s: %w:\n%s", strings.Join(args, " "), err, strings.Join(last, "\n"))
 	}
 	return nil
