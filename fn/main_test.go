@@ -268,6 +268,8 @@ func TestResourceListErrors(t *testing.T) {
 		"a map as a name":          {listHead + "items: [{metadata: {name: {a: b}}}]\n", item(0, "metadata.name must be a string")},
 		"a list of labels":         {listHead + "items: [{metadata: {labels: [a]}}]\n", item(0, "metadata.labels must be a map")},
 		"a map as a label":         {listHead + "items: [{metadata: {labels: {a.b/c: {}}}}]\n", item(0, "metadata.labels[a.b/c] must be a string")},
+		"metadata twice":           {listHead + "items: [{metadata: {}, metadata: {}}]\n", item(0, "metadata is there twice")},
+		"a name twice":             {listHead + "items: [{metadata: {name: a, name: b}}]\n", item(0, "metadata.name is there twice")},
 		"an endless anchor":        {listHead + "items: [{spec: &a [*a]}]\n", item(0, "a YAML anchor holds an alias of itself: write the value out")},
 		"a merged list":            {listHead + "items: [{spec: &a [b], c: {<<: *a}}]\n", item(0, "the YAML merge key in line 3 needs a map")},
 		"too many aliases":         {listHead + "items:\n- " + indent(bomb), item(0, "the YAML aliases stand for too much: write the values out")},

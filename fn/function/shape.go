@@ -8,49 +8,55 @@ import (
 )
 
 // checkShape says what keeps a node without aliases from being a resource. kyaml
-// panics on some that aren't.
+// panics on some that aren't, and where a key is there twice its functions don't
+// agree on which one counts.
 func checkShape(node *yaml.Node) error {
 	if node == nil || node.Kind != yaml.MappingNode {
 		return errors.New("must be a map")
 	}
-	for i := 0; i+1 < len(node.Content); i += 2 {
-		value := node.Content[i+1]
-		var err error
-		switch key := node.Content[i].Value; key {
+	return eachField(node, "", func(key string, value *yaml.Node) error {
+		switch key {
 		case yaml.APIVersionField, yaml.KindField:
-			err = mustBe(yaml.ScalarNode, value, key)
+			return mustBe(yaml.ScalarNode, value, key)
 		case yaml.MetadataField:
-			err = checkMetadata(value)
+			return checkMetadata(value)
 		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+		return nil
+	})
 }
 
 func checkMetadata(node *yaml.Node) error {
-	if err := mustBe(yaml.MappingNode, node, yaml.MetadataField); err != nil || isNull(node) {
+	if err := mustBe(yaml.MappingNode, node, yaml.MetadataField); err != nil {
 		return err
 	}
-	for i := 0; i+1 < len(node.Content); i += 2 {
-		value := node.Content[i+1]
-		key := node.Content[i].Value
-		at := yaml.MetadataField + "." + key
+	return eachField(node, yaml.MetadataField, func(key string, value *yaml.Node) error {
+		at := fieldPath(yaml.MetadataField, key)
 		switch key {
 		case yaml.NameField, yaml.NamespaceField:
-			if err := mustBe(yaml.ScalarNode, value, at); err != nil {
-				return err
-			}
+			return mustBe(yaml.ScalarNode, value, at)
 		case yaml.LabelsField, yaml.AnnotationsField:
 			if err := mustBe(yaml.MappingNode, value, at); err != nil {
 				return err
 			}
-			for j := 1; j < len(value.Content); j += 2 {
-				if err := mustBe(yaml.ScalarNode, value.Content[j], fieldPath(at, value.Content[j-1].Value)); err != nil {
-					return err
-				}
-			}
+			return eachField(value, at, func(key string, value *yaml.Node) error {
+				return mustBe(yaml.ScalarNode, value, fieldPath(at, key))
+			})
+		}
+		return nil
+	})
+}
+
+// eachField calls check for the fields of a map, which may be null.
+func eachField(node *yaml.Node, path string, check func(key string, value *yaml.Node) error) error {
+	seen := make(map[string]bool, len(node.Content)/2)
+	for i := 0; i+1 < len(node.Content); i += 2 {
+		key := node.Content[i].Value
+		if seen[key] {
+			return fmt.Errorf("%s is there twice", fieldPath(path, key))
+		}
+		seen[key] = true
+		if err := check(key, node.Content[i+1]); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -143,7 +143,10 @@ func TestNothingOutlivesATestThatDies(t *testing.T) {
 				if err := cmd.Wait(); err == nil {
 					t.Error("the owner ended well, which it shouldn't have")
 				}
-				eventually(t, "the end of the cluster", func(context.Context) (bool, error) { return !exists(folder), nil })
+				// The supervisor is the last to end, after it has removed the folder.
+				eventually(t, "the end of the cluster", func(context.Context) (bool, error) {
+					return !exists(folder) && len(processesOf(t, folder)) == 0, nil
+				})
 				wantNothingLeft(t, folder)
 			})
 		}
@@ -173,25 +176,35 @@ func exists(path string) bool {
 	return !errors.Is(err, fs.ErrNotExist)
 }
 
-// wantNothingLeft looks for the cluster's folder, and for processes that it is
-// known to: by their environment, arguments or working folder.
+// wantNothingLeft looks for the cluster's folder and its processes.
 func wantNothingLeft(t *testing.T, folder string) {
 	t.Helper()
 	if exists(folder) {
 		t.Errorf("the folder %s is left", folder)
 	}
+	for _, process := range processesOf(t, folder) {
+		t.Errorf("%s is left", process)
+	}
+}
+
+// processesOf finds the processes that a folder is known to: by their environment,
+// arguments or working folder.
+func processesOf(t *testing.T, folder string) []string {
+	t.Helper()
 	processes, err := filepath.Glob("/proc/[0-9]*")
 	if err != nil {
 		t.Fatal(err)
 	}
+	var found []string
 	for _, process := range processes {
 		environment, _ := os.ReadFile(filepath.Join(process, "environ"))
 		arguments, _ := os.ReadFile(filepath.Join(process, "cmdline"))
 		working, _ := os.Readlink(filepath.Join(process, "cwd"))
 		if strings.Contains(string(environment)+string(arguments)+working, folder) {
-			t.Errorf("%s is left: %s", process, strings.ReplaceAll(string(arguments), "\x00", " "))
+			found = append(found, process+": "+strings.ReplaceAll(string(arguments), "\x00", " "))
 		}
 	}
+	return found
 }
 
 func readFile(t *testing.T, path string) string {
