@@ -41,7 +41,7 @@ func main() {
 	flag.StringVar(&b.kustomize, "kustomize", "", "kustomize's program")
 	flag.StringVar(&b.book, "book", "", "the source folder of a large mdBook; the measures of one are left out without it")
 	flag.IntVar(&b.views, "views", 1000, "how many views are expanded")
-	flag.IntVar(&b.runs, "runs", 5, "how often each side is run; the fastest counts")
+	flag.IntVar(&b.runs, "runs", 3, "how often each side is run; the fastest counts")
 	flag.Parse()
 	exitOn(b.run(os.Stdout))
 }
