@@ -71,8 +71,8 @@ func (c *checker) checkConfigFiles() {
 	}
 	requireAll("additional-css", c.config.AdditionalCSS)
 	requireAll("additional-js", c.config.AdditionalJS)
-	if page := c.config.Page404(); page != "" && !exists(page) {
-		c.addToConfig(0, "output.html.input-404 names %s, which isn't in the source folder: add it, or drop the key", c.config.Input404)
+	if page := c.config.Input404; page != "" && !exists(path.Join(c.layout.source, page)) {
+		c.addToConfig(0, "output.html.input-404 names %s, which isn't in the source folder: add it, or drop the key", page)
 	}
 	if c.config.ThemeRequired && !hasFolder(c.config.Theme) {
 		c.addToConfig(0, "output.html.theme names the folder %s, which isn't in the book: add it, or drop the key", c.config.Theme)

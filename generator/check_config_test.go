@@ -50,6 +50,9 @@ func TestBadConfig(t *testing.T) {
 			toml: "[output.html]\ninput-404 = 'lost.md'\n",
 			want: []string{"book.toml: output.html.input-404 names lost.md, which isn't in the source folder: add it, or drop the key"},
 		},
+		"a page for unknown addresses that is there, in a source folder that is the root": {
+			toml: "[book]\nsrc = '.'\n[output.html]\ninput-404 = 'x.md'\n",
+		},
 		"a page for unknown addresses that is there": {
 			toml: "[output.html]\ninput-404 = 'x.md'\n",
 		},
