@@ -45,19 +45,37 @@ func (r *Reconciler) checkHealth(ctx context.Context, view *v1.MarkdownView, chi
 	running := r.rollouts.since(key, rollout{view.Generation, view.Status.LastAppliedRevision}, r.Clock.Now())
 	left := timeoutOf(view) - running
 	if left <= 0 || deadlineExceeded(deployment) || failedBefore(view) {
-		message := missing
-		if trouble := troubleOf(pods.Items, view.Status.LastAppliedRevision); trouble != "" {
-			message += ": " + trouble
-		}
 		return outcome{
-			state: stalled, reason: v1.RolloutFailedReason, message: message,
+			state: stalled, reason: v1.RolloutFailedReason, message: explained(missing, deployment, pods.Items, podTroubles),
 			requeueAfter: jitter.JitteredIntervalDuration(intervalOf(view)), replicas: replicas,
 		}
 	}
 	return outcome{
-		state: progressing, reason: v1.ProgressingReason, message: missing,
+		state: progressing, reason: v1.ProgressingReason, message: explained(missing, deployment, pods.Items, lastingTroubles),
 		requeueAfter: min(left, progressRefresh), replicas: replicas,
 	}
+}
+
+// explained adds to what is missing what stands in its way, if anything says so.
+func explained(missing string, deployment *appsv1.Deployment, pods []corev1.Pod, troubles []podTrouble) string {
+	trouble := replicaFailure(deployment)
+	if trouble == "" {
+		trouble = troubleOf(pods, deployment.Spec.Template.Annotations[v1.RevisionAnnotation], troubles)
+	}
+	if trouble == "" {
+		return missing
+	}
+	return missing + ": " + trouble
+}
+
+// replicaFailure says why pods can't even be made, as when a quota is exceeded.
+func replicaFailure(deployment *appsv1.Deployment) string {
+	for _, condition := range deployment.Status.Conditions {
+		if condition.Type == appsv1.DeploymentReplicaFailure && condition.Status == corev1.ConditionTrue {
+			return condition.Reason + ": " + condition.Message
+		}
+	}
+	return ""
 }
 
 func deploymentOf(children []*child) *appsv1.Deployment {

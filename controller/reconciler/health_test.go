@@ -136,7 +136,7 @@ func TestTroubleOf(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			if got := troubleOf([]corev1.Pod{test.pod}, revision); got != test.want {
+			if got := troubleOf([]corev1.Pod{test.pod}, revision, podTroubles); got != test.want {
 				t.Errorf("got %q, want %q", got, test.want)
 			}
 		})

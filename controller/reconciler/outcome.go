@@ -137,10 +137,12 @@ func (o outcome) report(view *v1.MarkdownView, now time.Time) {
 func reportedLately(view *v1.MarkdownView, now time.Time) bool {
 	ready := conditions.Get(view, meta.ReadyCondition)
 	reconciling := conditions.Get(view, meta.ReconcilingCondition)
-	return ready != nil && reconciling != nil &&
-		ready.Reason == v1.ProgressingReason &&
-		ready.ObservedGeneration == view.Generation &&
-		now.Sub(reconciling.LastTransitionTime.Time) < progressRefresh
+	if ready == nil || reconciling == nil || ready.Reason != v1.ProgressingReason || ready.ObservedGeneration != view.Generation {
+		return false
+	}
+	// Negative if the clock was put back since.
+	age := now.Sub(reconciling.LastTransitionTime.Time)
+	return age >= 0 && age < progressRefresh
 }
 
 func statusEqual(a, b *v1.MarkdownViewStatus) bool {
