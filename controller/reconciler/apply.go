@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -266,13 +267,7 @@ func (r *Reconciler) removeForeign(ctx context.Context, c *child, foreign map[st
 
 // prune deletes ConfigMaps that a view no longer has pages for. It comes last,
 // when no pod mounts them any more.
-func (r *Reconciler) prune(ctx context.Context, view *v1.MarkdownView, children []*child) error {
-	wanted := map[string]bool{}
-	for _, c := range children {
-		if c.kind == "ConfigMap" {
-			wanted[c.live.GetName()] = true
-		}
-	}
+func (r *Reconciler) prune(ctx context.Context, view *v1.MarkdownView, wanted []string) error {
 	var list corev1.ConfigMapList
 	if err := r.List(ctx, &list, client.InNamespace(view.Namespace), client.MatchingLabels(generator.Labels(view.Name))); err != nil {
 		return err
@@ -281,7 +276,7 @@ func (r *Reconciler) prune(ctx context.Context, view *v1.MarkdownView, children 
 		configMap := &list.Items[i]
 		ours := metav1.IsControlledBy(configMap, view) ||
 			metav1.GetControllerOf(configMap) == nil && generator.IsPagesName(configMap.Name, view.Name)
-		if wanted[configMap.Name] || !ours || !configMap.DeletionTimestamp.IsZero() {
+		if slices.Contains(wanted, configMap.Name) || !ours || !configMap.DeletionTimestamp.IsZero() {
 			continue
 		}
 		preconditions := client.Preconditions{UID: &configMap.UID, ResourceVersion: &configMap.ResourceVersion}

@@ -22,8 +22,7 @@ import (
 )
 
 // checkHealth reports whether what was applied is served.
-func (r *Reconciler) checkHealth(ctx context.Context, view *v1.MarkdownView, children []*child) outcome {
-	deployment := deploymentOf(children)
+func (r *Reconciler) checkHealth(ctx context.Context, view *v1.MarkdownView, e *expansion, deployment *appsv1.Deployment) outcome {
 	var pods corev1.PodList
 	if err := r.List(ctx, &pods, client.InNamespace(view.Namespace), client.MatchingLabels(generator.Labels(view.Name))); err != nil {
 		return failure(err)
@@ -33,7 +32,7 @@ func (r *Reconciler) checkHealth(ctx context.Context, view *v1.MarkdownView, chi
 	missing := shortfall(deployment, pods.Items)
 	if missing == "" {
 		r.rollouts.forget(key)
-		if err := r.prune(ctx, view, children); err != nil {
+		if err := r.prune(ctx, view, e.pages); err != nil {
 			return failure(err)
 		}
 		return outcome{
@@ -42,7 +41,7 @@ func (r *Reconciler) checkHealth(ctx context.Context, view *v1.MarkdownView, chi
 		}
 	}
 
-	running := r.rollouts.since(key, rollout{view.Generation, view.Status.LastAppliedRevision}, r.Clock.Now())
+	running := r.rollouts.since(key, rollout{view.Generation, e.Revision}, r.Clock.Now())
 	left := timeoutOf(view) - running
 	if left <= 0 || deadlineExceeded(deployment) || failedBefore(view) {
 		return outcome{
@@ -78,6 +77,7 @@ func replicaFailure(deployment *appsv1.Deployment) string {
 	return ""
 }
 
+// deploymentOf is the live Deployment among a view's children.
 func deploymentOf(children []*child) *appsv1.Deployment {
 	for _, c := range children {
 		if deployment, ok := c.live.(*appsv1.Deployment); ok {
