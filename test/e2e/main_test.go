@@ -44,10 +44,10 @@ func TestMain(m *testing.M) {
 		fmt.Println("skipped: E2E isn't set; run it with make e2e")
 		return
 	}
-	os.Exit(run(m))
+	os.Exit(runAll(m))
 }
 
-func run(m *testing.M) (status int) {
+func runAll(m *testing.M) (status int) {
 	ctx := context.Background()
 	c, err := start(ctx)
 	if err != nil {
