@@ -58,7 +58,7 @@ func (f *fixture) describe() {
 	for _, args := range [][]string{
 		{"get", "markdownviews,deployments,pods", "-o", "wide"},
 		{"describe", "pods"},
-		{"get", "markdownviews", "-o", "yaml"},
+		{"get", "events", "--sort-by=.lastTimestamp"},
 	} {
 		out, _ := kubectl(ctx, append(args, "-n", f.namespace)...) // the error is in the output
 		f.Logf("kubectl %s\n%s", strings.Join(args, " "), out)
