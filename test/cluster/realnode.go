@@ -248,7 +248,13 @@ func (c *Cluster) StopNode(ctx context.Context) error {
 		}
 		failed = append(failed, component.Kill(ctx))
 	}
-	return errors.Join(append(failed, supervise.KillControlGroup(c.Folder()))...)
+	return errors.Join(append(failed, supervise.KillContainers(c.Folder(), "", ""))...)
+}
+
+// KillContainers kills the processes in the real node's containers of a pod, by
+// the names of their programs, as a crash would.
+func (c *Cluster) KillContainers(uid, program string) error {
+	return supervise.KillContainers(c.Folder(), uid, program)
 }
 
 // StartNode starts the programs of a node that was stopped.

@@ -204,7 +204,7 @@ func pushViewer(ctx context.Context, names ...string) error {
 	files := map[string]string{
 		"usr/bin/mdbook": tool("mdbook"), "bin/busybox": busybox, "etc/passwd": passwd, "book": "", "tmp": "",
 	}
-	for _, name := range []string{"sh", "cat", "id", "kill", "ls", "sleep", "touch"} {
+	for _, name := range []string{"sh", "cat", "find", "ls", "sleep", "touch"} {
 		files["bin/"+name] = "->busybox"
 	}
 	libraries, err := exec.CommandContext(ctx, "ldd", tool("mdbook")).Output()
@@ -220,4 +220,17 @@ func pushViewer(ctx context.Context, names ...string) error {
 		}
 	}
 	return nil
+}
+
+// pushSleeper pushes a viewer image whose mdbook runs and serves nothing.
+func pushSleeper(ctx context.Context, name string) error {
+	busybox, err := exec.LookPath("busybox")
+	if err != nil {
+		return err
+	}
+	script := filepath.Join(shared.Folder(), "sleeper")
+	if err := os.WriteFile(script, []byte("#!/bin/busybox sh\nexec /bin/busybox sleep 100000\n"), 0o755); err != nil { //nolint:gosec // it is a program
+		return err
+	}
+	return shared.PushFiles(ctx, name, map[string]string{"bin/busybox": busybox, "usr/bin/mdbook": script}, "--workdir=/book")
 }

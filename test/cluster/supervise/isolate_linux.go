@@ -97,11 +97,13 @@ func unmountBelow(folder string) error {
 	return errors.Join(failed...)
 }
 
-// KillControlGroup kills every process of a run's containers.
-func KillControlGroup(folder string) error {
+// KillContainers kills the processes of a run's containers: those in control
+// groups whose path holds a pod's uid, and whose program has this name. Empty
+// ones are any pod and any program.
+func KillContainers(folder, uid, program string) error {
 	for _, root := range controlGroupRoots() {
 		err := filepath.WalkDir(filepath.Join(root, ControlGroup(folder)), func(path string, entry fs.DirEntry, err error) error {
-			if err != nil || entry.Name() != "cgroup.procs" {
+			if err != nil || entry.Name() != "cgroup.procs" || !strings.Contains(path, uid) {
 				return err
 			}
 			content, err := os.ReadFile(path)
@@ -112,6 +114,9 @@ func KillControlGroup(folder string) error {
 				pid, err := strconv.Atoi(field)
 				if err != nil {
 					return err
+				}
+				if name, err := os.ReadFile("/proc/" + field + "/comm"); err != nil || program != "" && strings.TrimSpace(string(name)) != program {
+					continue
 				}
 				_ = syscall.Kill(pid, syscall.SIGKILL) // it may have ended by now
 			}

@@ -30,5 +30,5 @@ func unmountBelow(string) error { return nil }
 
 func removeControlGroups(string) error { return nil }
 
-// KillControlGroup does nothing: only Linux has control groups.
-func KillControlGroup(string) error { return nil }
+// KillContainers does nothing: only Linux has control groups.
+func KillContainers(string, string, string) error { return nil }
