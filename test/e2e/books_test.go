@@ -17,12 +17,13 @@ import (
 
 // plain replaces the books' own configuration, which names preprocessors that
 // only their authors have.
-const plain = "[book]\ntitle = \"A book\"\n"
+const plain = "[book]\ntitle = \"Handbook\"\n"
 
 // handbook is the example with nested folders, an image and a Japanese name.
 const handbook = "../../examples/folder/base/pages"
 
 func TestEveryPageOfABookIsServed(t *testing.T) {
+	t.Parallel()
 	for name, folder := range map[string]string{
 		"the handbook among the examples": handbook,
 		"the Cluster API book":            books() + "/cluster-api-book/src",

@@ -12,10 +12,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-logr/logr"
 	"k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	v1 "github.com/zoetrope/markdown-view/api/v1"
 	"github.com/zoetrope/markdown-view/test/cluster"
@@ -43,6 +45,13 @@ var browserProgram = programs.Program{Names: []string{"chromium", "chromium-brow
 func TestMain(m *testing.M) {
 	if os.Getenv("E2E") == "" {
 		fmt.Println("skipped: E2E isn't set; run it with make e2e")
+		return
+	}
+	if os.Getenv(ownerVariable) != "" {
+		if err := own(); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
 		return
 	}
 	os.Exit(runAll(m))
@@ -89,6 +98,7 @@ func setUp(ctx context.Context) error {
 	if err := errors.Join(clientgoscheme.AddToScheme(scheme), v1.AddToScheme(scheme)); err != nil {
 		return err
 	}
+	log.SetLogger(logr.Discard()) // or it complains that nobody did
 	var err error
 	config := rest.CopyConfig(shared.Config)
 	config.WarningHandler = rest.NoWarnings{}

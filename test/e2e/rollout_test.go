@@ -12,6 +12,7 @@ import (
 )
 
 func TestAChangedPageLosesNoRequest(t *testing.T) {
+	t.Parallel()
 	for _, replicas := range []int32{1, 3} {
 		t.Run(fmt.Sprintf("with %d replicas", replicas), func(t *testing.T) {
 			f := newFixture(t)

@@ -21,6 +21,7 @@ const lastWords = "mdbook-that-is-not-there"
 const noImage = "registry.invalid/nobody/mdbook:none"
 
 func TestTheViewSaysWhatIsWrong(t *testing.T) {
+	t.Parallel()
 	for what, trouble := range map[string]struct {
 		change, fix func(*v1.MarkdownView)
 		words       []string

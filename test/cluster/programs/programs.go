@@ -21,6 +21,14 @@ type Program struct {
 	Package string
 }
 
+// Present tells whether the machine has it.
+func (p Program) Present() bool {
+	return slices.ContainsFunc(p.Names, func(name string) bool {
+		_, err := exec.LookPath(name)
+		return err == nil
+	})
+}
+
 // Node lists what a real node needs.
 var Node = []Program{
 	{[]string{"containerd"}, "containerd"},
@@ -65,7 +73,7 @@ func NetworkPlugins() (string, error) {
 func Need(programs ...Program) error {
 	var missing, packages []string
 	for _, program := range programs {
-		if !slices.ContainsFunc(program.Names, present) {
+		if !program.Present() {
 			missing = append(missing, filepath.Base(program.Names[0]))
 			packages = append(packages, program.Package)
 		}
@@ -86,9 +94,4 @@ func Need(programs ...Program) error {
 		return errors.New(strings.Join(problems, "; "))
 	}
 	return nil
-}
-
-func present(name string) bool {
-	_, err := exec.LookPath(name)
-	return err == nil
 }
