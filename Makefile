@@ -99,7 +99,6 @@ bench: build-fn bin/kustomize ## Measure the function against baselines of the s
 # say which images it can pull.
 .PHONY: e2e
 e2e: build-fn bin/kustomize bin/mdbook $(if $(KUBECONFIG),,controlplane) ## Test on real pods, as root on Linux, or in the cluster of KUBECONFIG; takes a quarter of an hour.
-	go -C test vet ./e2e
 	E2E=true go -C test test -count=1 -v -timeout 45m -parallel 6 $(E2E_FLAGS) ./e2e
 
 ##@ Build

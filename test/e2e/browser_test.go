@@ -32,23 +32,23 @@ func TestAReaderOpensTheTutorialsBook(t *testing.T) {
 	}
 	ctx := f.browser()
 
-	do(f, ctx, "open the book", chromedp.Navigate(site.local()))
-	do(f, ctx, "see the sidebar", chromedp.WaitVisible("#mdbook-sidebar .chapter-item a"))
-	chapters := do(f, ctx, "read the sidebar", chromedp.Evaluate[[]string](
+	do(ctx, f, "open the book", chromedp.Navigate(site.local()))
+	do(ctx, f, "see the sidebar", chromedp.WaitVisible("#mdbook-sidebar .chapter-item a"))
+	chapters := do(ctx, f, "read the sidebar", chromedp.Evaluate[[]string](
 		`[...document.querySelectorAll("#mdbook-sidebar .chapter-item a")].map(a => a.textContent.trim()).filter(t => t)`))
 	if diff := cmp.Diff([]string{"1. Page1", "2. Page2"}, chapters); diff != "" {
 		t.Errorf("the sidebar's chapters (-want +got):\n%s", diff)
 	}
 	f.screenshot(ctx, "first-page.png")
 
-	do(f, ctx, "turn the page", chromedp.Click(`#mdbook-sidebar a[href$="page2.html"]`))
-	do(f, ctx, "see the second page", chromedp.WaitVisible(`h1#page-2`))
+	do(ctx, f, "turn the page", chromedp.Click(`#mdbook-sidebar a[href$="page2.html"]`))
+	do(ctx, f, "see the second page", chromedp.WaitVisible(`h1#page-2`))
 
-	do(f, ctx, "open the search", chromedp.Click(`#mdbook-search-toggle`))
-	do(f, ctx, "see the search", chromedp.WaitVisible(`#mdbook-searchbar`))
-	do(f, ctx, "type a word", chromedp.SendKeys(`#mdbook-searchbar`, "heliotrope"))
-	do(f, ctx, "see a result", chromedp.WaitVisible(`#mdbook-searchresults a`))
-	found := do(f, ctx, "read the results", chromedp.Text(`#mdbook-searchresults`))
+	do(ctx, f, "open the search", chromedp.Click(`#mdbook-search-toggle`))
+	do(ctx, f, "see the search", chromedp.WaitVisible(`#mdbook-searchbar`))
+	do(ctx, f, "type a word", chromedp.SendKeys(`#mdbook-searchbar`, "heliotrope"))
+	do(ctx, f, "see a result", chromedp.WaitVisible(`#mdbook-searchresults a`))
+	found := do(ctx, f, "read the results", chromedp.Text(`#mdbook-searchresults`))
 	if !strings.Contains(found, "Page 2") {
 		t.Errorf("the search found %q", found)
 	}
@@ -62,9 +62,9 @@ func TestAReaderOpensTheHandbook(t *testing.T) {
 	site := f.site("docs")
 	site.page("/on-call/escalation.html")
 	ctx := f.browser()
-	do(f, ctx, "open a page", chromedp.Navigate(site.local()+"/on-call/escalation.html"))
-	do(f, ctx, "see the sidebar", chromedp.WaitVisible("#mdbook-sidebar .chapter-item a"))
-	loaded := do(f, ctx, "look at the image", chromedp.Evaluate[bool](`(() => { const i = document.querySelector("main img"); return i.complete && i.naturalWidth > 0; })()`))
+	do(ctx, f, "open a page", chromedp.Navigate(site.local()+"/on-call/escalation.html"))
+	do(ctx, f, "see the sidebar", chromedp.WaitVisible("#mdbook-sidebar .chapter-item a"))
+	loaded := do(ctx, f, "look at the image", chromedp.Evaluate[bool](`(() => { const i = document.querySelector("main img"); return i.complete && i.naturalWidth > 0; })()`))
 	if !loaded {
 		t.Error("the page's image isn't shown")
 	}
@@ -98,7 +98,7 @@ func (f *fixture) browser() context.Context {
 }
 
 // do has the browser do something, for as long as a reader would wait.
-func do[T any](f *fixture, ctx context.Context, what string, action chromedp.Action[T]) T { //nolint:revive // the test comes first, as everywhere
+func do[T any](ctx context.Context, f *fixture, what string, action chromedp.Action[T]) T {
 	f.Helper()
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
@@ -111,7 +111,7 @@ func do[T any](f *fixture, ctx context.Context, what string, action chromedp.Act
 
 func (f *fixture) screenshot(ctx context.Context, name string) {
 	f.Helper()
-	keep(f.T, name, do(f, ctx, "take "+name, chromedp.CaptureScreenshot()))
+	keep(f.T, name, do(ctx, f, "take "+name, chromedp.CaptureScreenshot()))
 }
 
 // keep writes a file that outlives the test, into artifacts.
@@ -121,7 +121,7 @@ func keep(t *testing.T, name string, content []byte) {
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(folder, name), content, 0o644); err != nil { //nolint:gosec // for everybody to see
+	if err := os.WriteFile(filepath.Join(folder, name), content, 0o644); err != nil {
 		t.Fatal(err)
 	}
 }

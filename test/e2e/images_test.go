@@ -194,7 +194,7 @@ func storageEnvironment() string { return "CONTAINERS_CONF=" + storageConfigFile
 // one: root by default, in /book, with a shell.
 func pushViewer(ctx context.Context, names ...string) error {
 	passwd := filepath.Join(shared.Folder(), "passwd")
-	if err := os.WriteFile(passwd, []byte("root:x:0:0:root:/root:/bin/sh\n"), 0o644); err != nil { //nolint:gosec // it holds no secret
+	if err := os.WriteFile(passwd, []byte("root:x:0:0:root:/root:/bin/sh\n"), 0o644); err != nil {
 		return err
 	}
 	busybox, err := exec.LookPath("busybox")
@@ -229,7 +229,7 @@ func pushSleeper(ctx context.Context, name string) error {
 		return err
 	}
 	script := filepath.Join(shared.Folder(), "sleeper")
-	if err := os.WriteFile(script, []byte("#!/bin/busybox sh\nexec /bin/busybox sleep 100000\n"), 0o755); err != nil { //nolint:gosec // it is a program
+	if err := os.WriteFile(script, []byte("#!/bin/busybox sh\nexec /bin/busybox sleep 100000\n"), 0o755); err != nil {
 		return err
 	}
 	return shared.PushFiles(ctx, name, map[string]string{"bin/busybox": busybox, "usr/bin/mdbook": script}, "--workdir=/book")

@@ -127,7 +127,7 @@ func TestABrokenChangeLeavesTheOldPagesServed(t *testing.T) {
 
 	reader := site.reader("/")
 	f.change(func(view *v1.MarkdownView) { page("The new page")(view); broken(view) })
-	f.failed("exit code", lastWords)
+	f.failed("1 new pods are not available", "exit code", lastWords)
 	const fiveMinutes, perSecond = 5 * 60, 10
 	f.within(2*patience, "five minutes of reading", func() string { return atLeast(reader, fiveMinutes*perSecond) })
 	answers := reader.end()
