@@ -103,6 +103,8 @@ func shortfall(deployment *appsv1.Deployment, pods []corev1.Pod) string {
 		return fmt.Sprintf("%d of %d replicas have the current pages", status.UpdatedReplicas, wanted)
 	case status.AvailableReplicas < wanted || status.UpdatedReplicas > status.AvailableReplicas:
 		return fmt.Sprintf("%d of %d replicas are available", status.AvailableReplicas, wanted)
+	case status.Replicas > wanted && status.UnavailableReplicas > 0:
+		return fmt.Sprintf("%d new pods are not available, earlier ones still serve", status.UnavailableReplicas)
 	case status.Replicas > wanted:
 		return fmt.Sprintf("%d replicas too many are still running", status.Replicas-wanted)
 	case outdated > 0:
