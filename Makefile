@@ -26,6 +26,10 @@ help: ## Show this help.
 	  /^[a-zA-Z0-9_-]+:.*?##/ {printf "  \033[36m%-16s\033[0m %s\n", $$1, $$2} \
 	  /^##@/ {printf "\n\033[1m%s\033[0m\n", substr($$0, 5)}' $(MAKEFILE_LIST)
 
+.PHONY: run
+run: ## Show the controller at work on a control plane of its own, until Ctrl-C. Builds Kubernetes, the first time.
+	@cd test && go run ./run
+
 ##@ Development
 
 .PHONY: generate
