@@ -176,6 +176,7 @@ func newManager(o *options, selector labels.Selector) (ctrl.Manager, error) {
 		RenewDeadline:                 &o.leader.RenewDeadline,
 		RetryPeriod:                   &o.leader.RetryPeriod,
 		LeaderElectionID:              leaderElectionID(o),
+		LeaderElectionNamespace:       os.Getenv("RUNTIME_NAMESPACE"), // empty: the pod's own
 		GracefulShutdownTimeout:       &o.gracefulShutdownTimeout,
 		Controller:                    crconfig.Controller{RecoverPanic: new(true)},
 		Cache:                         reconciler.CacheOptions(selector, o.namespaces),
