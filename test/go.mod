@@ -5,6 +5,7 @@ module github.com/zoetrope/markdown-view/test
 go 1.26.0
 
 require (
+	github.com/fluxcd/cli-utils v1.3.0
 	github.com/fluxcd/pkg/apis/meta v1.33.0
 	github.com/fluxcd/pkg/runtime v0.117.0
 	github.com/google/go-cmp v0.7.0

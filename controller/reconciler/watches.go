@@ -46,7 +46,7 @@ type Options struct {
 // prune ConfigMaps, and, for owner references that block deletion, to touch the
 // finalizers of views.
 //
-// +kubebuilder:rbac:groups=view.zoetrope.github.io,resources=markdownviews,verbs=get;list;watch
+// +kubebuilder:rbac:groups=view.zoetrope.github.io,resources=markdownviews,verbs=list;watch
 // +kubebuilder:rbac:groups=view.zoetrope.github.io,resources=markdownviews/status,verbs=patch
 // +kubebuilder:rbac:groups=view.zoetrope.github.io,resources=markdownviews/finalizers,verbs=update
 // +kubebuilder:rbac:groups="",resources=configmaps,verbs=get;list;watch;create;patch;delete

@@ -3,6 +3,7 @@ package integration
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"flag"
 	"fmt"
 	"io"
@@ -125,7 +126,7 @@ func (f *fixture) runController(name string, args ...string) {
 	}
 	f.Cleanup(func() {
 		if component, err := shared.Component(name); err == nil {
-			_ = component.Kill(f.Context()) // it ends with the cluster at the latest
+			_ = component.Kill(context.WithoutCancel(f.Context())) // it ends with the cluster at the latest
 		}
 	})
 }
