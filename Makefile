@@ -11,8 +11,8 @@ PROGRAMS := fn controller
 # Modules with code of ours, those that are linted, and those whose tests take
 # seconds. Below test/schema the linters would analyse all of Kubernetes: gofmt
 # and go vet have to do there.
-MODULES := . test test/schema tools/crd-schema
-LINT_MODULES := . test tools/crd-schema
+MODULES := . test test/monitoring test/schema tools/crd-schema
+LINT_MODULES := . test test/monitoring tools/crd-schema
 QUICK_MODULES := . tools/crd-schema
 
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
@@ -25,6 +25,10 @@ help: ## Show this help.
 	@awk 'BEGIN {FS = ":.*##"; printf "Usage: make \033[36m<target>\033[0m\n"} \
 	  /^[a-zA-Z0-9_-]+:.*?##/ {printf "  \033[36m%-16s\033[0m %s\n", $$1, $$2} \
 	  /^##@/ {printf "\n\033[1m%s\033[0m\n", substr($$0, 5)}' $(MAKEFILE_LIST)
+
+.PHONY: run
+run: ## Show the controller at work on a control plane of its own, until Ctrl-C. Builds Kubernetes, the first time.
+	@cd test && go run ./run
 
 ##@ Development
 
@@ -65,6 +69,7 @@ verify: ## Check that generated files, go.mod files and formatting are up to dat
 test: bin/kustomize controlplane ## Run the tests; they need nothing but Go, git and make. Builds Kubernetes, the first time.
 	@for module in $(QUICK_MODULES); do echo "go test in $$module"; go -C $$module test ./...; done
 	@echo "go test in test"; go -C test test -count=1 ./...
+	@echo "go test in test/monitoring"; go -C test/monitoring test -count=1 ./...
 
 .PHONY: test-race
 test-race: bin/kustomize ## Run the same tests under the race detector, which needs a C compiler.

@@ -89,6 +89,10 @@ var builds = map[string]struct {
 		},
 		image: "peaceiris/mdbook:v0.5.4", replicas: 1,
 	},
+	"a view for the controller, with kustomize's own transformers": {
+		kustomization: "controller",
+		names:         []string{"ConfigMap operations/db-runbook-pages-fhg47gh27k", "MarkdownView operations/db-runbook"},
+	},
 	"a view that is checked and passed on": {
 		kustomization: "validate",
 		names:         []string{"MarkdownView docs/guide"},

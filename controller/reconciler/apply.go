@@ -48,7 +48,11 @@ func (r *Reconciler) apply(ctx context.Context, view *v1.MarkdownView, children 
 // read fills in the live object from the cache.
 func (r *Reconciler) read(ctx context.Context, c *child) error {
 	key := client.ObjectKeyFromObject(c.live)
-	if err := r.Get(ctx, key, c.live); err == nil || !apierrors.IsNotFound(err) {
+	err := r.Get(ctx, key, c.live)
+	if err == nil && c.keep != nil {
+		return c.keep()
+	}
+	if !apierrors.IsNotFound(err) {
 		return err
 	}
 	// Get has cleared it.

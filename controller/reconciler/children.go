@@ -27,6 +27,8 @@ type child struct {
 	owned func() (any, error)
 	// foreign lists fields of live that nobody but us may set.
 	foreign func() map[string][]string
+	// keep changes desired to keep something of live; nil for most.
+	keep func() error
 }
 
 // String names the child for people.
@@ -68,7 +70,29 @@ func deploymentChild(desired *appsv1ac.DeploymentApplyConfiguration) *child {
 	return &child{
 		kind: "Deployment", group: appsv1.GroupName, desired: desired, live: live,
 		owned: func() (any, error) { return appsv1ac.ExtractDeployment(live, generator.FieldManager) },
+		keep:  func() error { return keepLastApplied(desired, live) },
 	}
+}
+
+// keepLastApplied keeps what kubectl apply noted for itself on a Deployment that is
+// being adopted: to remove an annotation begins a generation. It isn't asked for
+// again, so that it goes with the first change that does so anyway.
+func keepLastApplied(desired *appsv1ac.DeploymentApplyConfiguration, live *appsv1.Deployment) error {
+	noted, there := live.Annotations[corev1.LastAppliedConfigAnnotation]
+	if !there {
+		return nil
+	}
+	owned, err := appsv1ac.ExtractDeployment(live, generator.FieldManager)
+	if err != nil {
+		return err
+	}
+	if owned.ObjectMetaApplyConfiguration != nil {
+		if _, ours := owned.Annotations[corev1.LastAppliedConfigAnnotation]; ours {
+			return nil
+		}
+	}
+	desired.WithAnnotations(map[string]string{corev1.LastAppliedConfigAnnotation: noted})
+	return nil
 }
 
 func serviceChild(desired *corev1ac.ServiceApplyConfiguration) *child {

@@ -7,7 +7,9 @@ import (
 	"strings"
 
 	"github.com/wI2L/jsondiff"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
 // drift is how an object differs from what is wanted.
@@ -94,7 +96,23 @@ func (c *child) compared() (desired, owned map[string]any, err error) {
 	if desired, err = fields(c.desired); err != nil {
 		return nil, nil, err
 	}
+	dropLastApplied(owned)
+	dropLastApplied(desired)
 	return desired, owned, nil
+}
+
+// dropLastApplied removes what is no drift: see keepLastApplied.
+func dropLastApplied(owned map[string]any) {
+	annotations, found, err := unstructured.NestedMap(owned, "metadata", "annotations")
+	if err != nil || !found {
+		return
+	}
+	delete(annotations, corev1.LastAppliedConfigAnnotation)
+	if len(annotations) == 0 {
+		unstructured.RemoveNestedField(owned, "metadata", "annotations")
+		return
+	}
+	_ = unstructured.SetNestedMap(owned, annotations, "metadata", "annotations") // it was read from there
 }
 
 // keysBeside returns the keys of live that desired lacks, sorted.

@@ -45,7 +45,7 @@ var _ prometheus.Collector = &Metrics{}
 
 // NewMetrics returns metrics that read views from a cache.
 func NewMetrics(reader client.Reader) *Metrics {
-	return &Metrics{
+	m := &Metrics{
 		reader: reader,
 		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "gotk_reconcile_duration_seconds",
@@ -58,6 +58,11 @@ func NewMetrics(reader client.Reader) *Metrics {
 		}, []string{"kind"}),
 		pages: map[types.NamespacedName]int{},
 	}
+	// Served from the start, or Prometheus would see no increase in the first.
+	for _, kind := range []string{"ConfigMap", "Deployment", "Service"} {
+		m.drift.WithLabelValues(kind)
+	}
+	return m
 }
 
 // Describe implements prometheus.Collector.

@@ -46,7 +46,7 @@ type Options struct {
 // prune ConfigMaps, to read Flux's sources, and, for owner references that block
 // deletion, to touch the finalizers of views.
 //
-// +kubebuilder:rbac:groups=view.zoetrope.github.io,resources=markdownviews,verbs=get;list;watch
+// +kubebuilder:rbac:groups=view.zoetrope.github.io,resources=markdownviews,verbs=list;watch
 // +kubebuilder:rbac:groups=view.zoetrope.github.io,resources=markdownviews/status,verbs=patch
 // +kubebuilder:rbac:groups=view.zoetrope.github.io,resources=markdownviews/finalizers,verbs=update
 // +kubebuilder:rbac:groups="",resources=configmaps,verbs=get;list;watch;create;patch;delete
@@ -54,7 +54,7 @@ type Options struct {
 // +kubebuilder:rbac:groups=apps,resources=deployments,verbs=get;list;watch;create;patch
 // +kubebuilder:rbac:groups="",resources=pods,verbs=list;watch
 // +kubebuilder:rbac:groups="",resources=events,verbs=create;patch
-// +kubebuilder:rbac:groups=source.toolkit.fluxcd.io,resources=gitrepositories;ocirepositories;buckets;externalartifacts,verbs=get;list;watch
+// +kubebuilder:rbac:groups=source.toolkit.fluxcd.io,resources=gitrepositories;ocirepositories;buckets;externalartifacts,verbs=list;watch
 
 // SetupWithManager has the manager run the reconciler. metadata is the cache that
 // the reconciler's Metadata reads.

@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -107,41 +109,97 @@ func TestAnotherControllersObjectIsNeverAdopted(t *testing.T) {
 	}
 }
 
-// TestTheFunctionsOutputIsAdopted goes through both doors: what kubectl applied of
-// the function's output becomes the view's, without a restarted pod.
+// TestTheFunctionsOutputIsAdopted goes through both doors: what was applied of the
+// function's output becomes the view's, without a restarted pod, and what the view
+// wants no longer goes, whoever applied it.
 func TestTheFunctionsOutputIsAdopted(t *testing.T) {
-	for name, options := range map[string][]client.PatchOption{
-		"applied by server-side apply": {client.FieldOwner("kubectl"), client.ForceOwnership},
+	for name, apply := range map[string]func(*fixture, []*unstructured.Unstructured){
+		"applied by a client's server-side apply": func(f *fixture, objects []*unstructured.Unstructured) {
+			for _, object := range objects {
+				if err := admin.Patch(f.Context(), object, client.Apply, client.FieldOwner("kubectl"), client.ForceOwnership); err != nil { //nolint:staticcheck // the plain patch is what kubectl sends
+					f.Fatal(err)
+				}
+			}
+		},
+		"kubectl apply --server-side": func(f *fixture, objects []*unstructured.Unstructured) {
+			f.mustKubectl(documents(f.T, objects), "apply", "--server-side", "-f", "-")
+		},
+		"kubectl apply": func(f *fixture, objects []*unstructured.Unstructured) {
+			f.mustKubectl(documents(f.T, objects), "apply", "-f", "-")
+		},
+		"kubectl create": func(f *fixture, objects []*unstructured.Unstructured) {
+			f.mustKubectl(documents(f.T, objects), "create", "-f", "-")
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := newFixture(t)
 			view := f.view("docs")
-			for _, object := range render(t, view) {
-				if err := admin.Patch(t.Context(), object, client.Apply, options...); err != nil { //nolint:staticcheck // the plain patch is what kubectl sends
-					t.Fatal(err)
-				}
-			}
+			apply(f, render(t, view))
 			f.eventually("the pods to be available", func() string {
 				if f.deployment().Status.AvailableReplicas != 1 {
 					return "they aren't"
 				}
 				return ""
 			})
-			before := f.deployment()
+			before, pods := f.deployment(), f.pods()
 			f.create(view)
 			f.ready("docs")
 			after := f.deployment()
 			if before.Generation != after.Generation || before.UID != after.UID {
 				t.Errorf("the Deployment was changed: generation %d, was %d", after.Generation, before.Generation)
 			}
+			if diff := cmp.Diff(pods, f.pods()); diff != "" {
+				t.Errorf("the pods were restarted (-before +after):\n%s", diff)
+			}
 			if !metav1.IsControlledBy(after, f.ready("docs")) {
 				t.Error("the Deployment has no owner reference")
 			}
-			if hasManager(after, "kubectl") {
-				t.Error("kubectl still owns fields of the Deployment")
+			for _, manager := range []string{"kubectl", "kubectl-client-side-apply", "kubectl-create"} {
+				if hasManager(after, manager) {
+					t.Errorf("%s still owns fields of the Deployment", manager)
+				}
 			}
+			f.checkPruned()
 		})
 	}
+}
+
+// checkPruned removes a page and some configuration of the view docs, and expects
+// nothing of that to stay in what was applied before the view was there.
+func (f *fixture) checkPruned() {
+	f.Helper()
+	update(f, &v1.MarkdownView{}, "docs", func(v *v1.MarkdownView) {
+		v.Spec.Markdowns["SUMMARY.md"] = "- [Start](start.md)\n"
+		delete(v.Spec.Markdowns, "next.md")
+	})
+	f.ready("docs")
+	configMap, deployment := f.configMap(), f.deployment()
+	if _, there := configMap.Data["next.md"]; there {
+		f.Error("the page that was removed is there")
+	}
+	if keys := len(configMap.Data); keys != 3 { // two pages and the revision key
+		f.Errorf("the ConfigMap has %d keys: %v", keys, configMap.Data)
+	}
+	for _, object := range []client.Object{configMap, deployment} {
+		if _, there := object.GetAnnotations()[corev1.LastAppliedConfigAnnotation]; there {
+			f.Errorf("%s has kubectl's annotation, which speaks of what isn't there any more", object.GetName())
+		}
+	}
+}
+
+// pods returns the names of the test's pods, which differ after a restart.
+func (f *fixture) pods() []string {
+	f.Helper()
+	var list corev1.PodList
+	if err := admin.List(f.Context(), &list, client.InNamespace(f.namespace)); err != nil {
+		f.Fatal(err)
+	}
+	var names []string
+	for i := range list.Items {
+		names = append(names, list.Items[i].Name)
+	}
+	slices.Sort(names)
+	return names
 }
 
 // render expands a view by the function, as a program.

@@ -10,7 +10,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -25,6 +24,7 @@ import (
 
 	v1 "github.com/zoetrope/markdown-view/api/v1"
 	"github.com/zoetrope/markdown-view/test/cluster"
+	"github.com/zoetrope/markdown-view/test/cluster/build"
 	"github.com/zoetrope/markdown-view/test/cluster/supervise"
 )
 
@@ -38,6 +38,8 @@ const (
 // Product is the product in a cluster.
 type Product struct {
 	Cluster *cluster.Cluster
+	// Repository is the project's folder.
+	Repository string
 	// Client is the administrator's, and knows MarkdownViews.
 	Client client.Client
 }
@@ -45,8 +47,11 @@ type Product struct {
 // Install applies the CRD and the roles, waits until views can be made, and builds
 // the programs.
 func Install(ctx context.Context, c *cluster.Cluster) (*Product, error) {
-	p := &Product{Cluster: c}
-	var err error
+	repository, err := build.Repository()
+	if err != nil {
+		return nil, err
+	}
+	p := &Product{Cluster: c, Repository: repository}
 	if p.Client, err = NewClient(c.Config); err != nil {
 		return nil, err
 	}
@@ -88,7 +93,7 @@ func (p *Product) ApplyRoles(ctx context.Context) error {
 }
 
 func (p *Product) apply(ctx context.Context, folder string) error {
-	files := os.DirFS(filepath.Join(Root(), folder))
+	files := os.DirFS(filepath.Join(p.Repository, folder))
 	names, err := fs.Glob(files, "*.yaml")
 	if err != nil {
 		return err
@@ -129,8 +134,8 @@ func (p *Product) Program(name string) string {
 }
 
 func (p *Product) build(ctx context.Context) error {
-	build := exec.CommandContext(ctx, "go", "build", "-C", Root(), "-o", p.Cluster.Folder()+"/", "./controller", "./fn")
-	if out, err := build.CombinedOutput(); err != nil {
+	command := exec.CommandContext(ctx, "go", "build", "-C", p.Repository, "-o", p.Cluster.Folder()+"/", "./controller", "./fn")
+	if out, err := command.CombinedOutput(); err != nil {
 		return fmt.Errorf("build the programs: %w\n%s", err, out)
 	}
 	return nil
@@ -153,10 +158,4 @@ func (p *Product) RunController(ctx context.Context, name string, args ...string
 		Args: append([]string{"--metrics-addr=0", "--health-addr=127.0.0.1:0"}, args...),
 		Env:  []string{"KUBECONFIG=" + kubeconfig, "RUNTIME_NAMESPACE=" + Namespace},
 	})
-}
-
-// Root is the project's folder.
-func Root() string {
-	_, file, _, _ := runtime.Caller(0)
-	return filepath.Dir(filepath.Dir(filepath.Dir(file)))
 }

@@ -153,7 +153,7 @@ func TestOldBuildsAreRemoved(t *testing.T) {
 }
 
 func TestControlPlaneRecipe(t *testing.T) {
-	clone, err := repository()
+	clone, err := Repository()
 	if err != nil {
 		t.Fatal(err)
 	}

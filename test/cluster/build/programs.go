@@ -28,7 +28,7 @@ func ControlPlane(ctx context.Context, log Log) (string, error) {
 	if assets := os.Getenv("KUBEBUILDER_ASSETS"); assets != "" {
 		return given(assets)
 	}
-	repository, err := repository()
+	repository, err := Repository()
 	if err != nil {
 		return "", err
 	}
@@ -49,7 +49,7 @@ func NotNeeded() bool {
 // Supervisor returns the path of the program that package supervise speaks of.
 // Building it takes a second.
 func Supervisor(ctx context.Context, log Log) (string, error) {
-	repository, err := repository()
+	repository, err := Repository()
 	if err != nil {
 		return "", err
 	}
@@ -71,7 +71,7 @@ func Supervisor(ctx context.Context, log Log) (string, error) {
 // Crane returns the path of the program that serves and fills a registry.
 // Building it takes seconds, the first time.
 func Crane(ctx context.Context, log Log) (string, error) {
-	repository, err := repository()
+	repository, err := Repository()
 	if err != nil {
 		return "", err
 	}
@@ -162,9 +162,9 @@ func required(path string, modules ...string) ([]string, error) {
 	return versions, nil
 }
 
-// repository is the clone that the working folder, which in tests is the
+// Repository returns the folder of the clone that the working folder, which in tests is the
 // package's, belongs to.
-func repository() (string, error) {
+func Repository() (string, error) {
 	start, err := os.Getwd()
 	if err != nil {
 		return "", err

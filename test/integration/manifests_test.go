@@ -1,0 +1,219 @@
+package integration
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/yaml"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/zoetrope/markdown-view/test/cluster"
+	"github.com/zoetrope/markdown-view/test/cluster/clustertest"
+)
+
+const systemNamespace = "markdown-view-system"
+
+// TestTheManagersManifestsAreAdmitted applies config/default as a user does, with
+// the image's name and the component of events, where what isn't restricted is both
+// refused and warned of.
+func TestTheManagersManifestsAreAdmitted(t *testing.T) {
+	clustertest.Need(t, shared, cluster.Faults, cluster.SimulatedNodes)
+	f := newFixture(t)
+	objects := f.build(`
+resources: [ROOT/config/default]
+components: [ROOT/config/notification]
+images: [{name: markdown-view, newName: registry.example.com/markdown-view, newTag: v1}]
+patches:
+- target: {kind: Namespace}
+  patch: '[{"op": "add", "path": "/metadata/labels/pod-security.kubernetes.io~1warn", "value": "restricted"}]'
+`)
+	warnings := &warningLog{}
+	config := rest.CopyConfig(shared.Config)
+	config.WarningHandlerWithContext, config.WarningHandler = nil, warnings
+	strict, err := client.New(config, client.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, object := range objects {
+		err := strict.Apply(t.Context(), client.ApplyConfigurationFromUnstructured(object), client.FieldOwner("test"), client.ForceOwnership)
+		if err != nil {
+			t.Errorf("%s %s: %v", object.GetKind(), object.GetName(), err)
+		}
+	}
+	t.Cleanup(func() { // what other tests don't expect
+		for _, object := range objects {
+			if slices.Contains([]string{"Deployment", "PodDisruptionBudget", "NetworkPolicy"}, object.GetKind()) {
+				_ = strict.Delete(context.WithoutCancel(t.Context()), object)
+			}
+		}
+	})
+	if len(warnings.lines) > 0 {
+		t.Errorf("the API server warns:\n%s", strings.Join(warnings.lines, "\n"))
+	}
+
+	deployment := &appsv1.Deployment{}
+	f.eventually("the controller's pods to run", func() string {
+		if err := admin.Get(t.Context(), client.ObjectKey{Namespace: systemNamespace, Name: "markdown-view-controller"}, deployment); err != nil {
+			return err.Error()
+		}
+		return differs(fmt.Sprint(deployment.Status.AvailableReplicas), "2")
+	})
+	container := deployment.Spec.Template.Spec.Containers[0]
+	if container.Image != "registry.example.com/markdown-view:v1" {
+		t.Errorf("the image is %s", container.Image)
+	}
+	if last := container.Args[len(container.Args)-1]; !strings.HasPrefix(last, "--events-addr=http://notification-controller.") {
+		t.Errorf("the component adds no address of events: %v", container.Args)
+	}
+	checkSelected(t, deployment, objects)
+}
+
+// checkSelected looks at what refers to the controller's pods by their labels and
+// ports: nobody else would notice a misspelt one.
+func checkSelected(t *testing.T, deployment *appsv1.Deployment, objects []*unstructured.Unstructured) {
+	t.Helper()
+	selectors := map[string]metav1.LabelSelector{}
+	for _, object := range objects {
+		switch object.GetKind() {
+		case "NetworkPolicy":
+			policy := &networkingv1.NetworkPolicy{}
+			convert(t, object, policy)
+			selectors["NetworkPolicy "+policy.Name] = policy.Spec.PodSelector
+			for _, rule := range policy.Spec.Ingress {
+				for _, port := range rule.Ports {
+					if !hasPort(deployment, port.Port.String()) {
+						t.Errorf("NetworkPolicy %s: no port is called %s", policy.Name, port.Port)
+					}
+				}
+			}
+		case "PodDisruptionBudget":
+			budget := &policyv1.PodDisruptionBudget{}
+			convert(t, object, budget)
+			selectors["PodDisruptionBudget "+budget.Name] = *budget.Spec.Selector
+		}
+	}
+	if len(selectors) != 3 {
+		t.Errorf("not two network policies and a disruption budget: %v", selectors)
+	}
+	for name, selector := range selectors {
+		matcher, err := metav1.LabelSelectorAsSelector(&selector)
+		if err != nil || matcher.Empty() || !matcher.Matches(labels.Set(deployment.Spec.Template.Labels)) {
+			t.Errorf("%s doesn't select the controller's pods: %v, %v", name, selector, err)
+		}
+	}
+}
+
+// TestTheMonitoringComponentFitsTheManager builds it as its users do: its kinds
+// aren't known here.
+func TestTheMonitoringComponentFitsTheManager(t *testing.T) {
+	clustertest.Need(t, shared, cluster.Faults)
+	f := newFixture(t)
+	objects := f.build("resources: [ROOT/config/default]\ncomponents: [ROOT/config/monitoring]\nnamespace: elsewhere\n")
+	deployment := &appsv1.Deployment{}
+	found := map[string]*unstructured.Unstructured{}
+	for _, object := range objects {
+		found[object.GetKind()+" "+object.GetName()] = object
+		if object.GetKind() == "Deployment" {
+			convert(t, object, deployment)
+		}
+	}
+	for _, name := range []string{"PodMonitor markdown-view-controller", "PrometheusRule markdown-view-controller", "ConfigMap markdown-view-dashboard"} {
+		if found[name] == nil || found[name].GetNamespace() != "elsewhere" {
+			t.Fatalf("%s isn't in the namespace of the rest", name)
+		}
+	}
+	if found["ConfigMap markdown-view-dashboard"].GetLabels()["grafana_dashboard"] == "" {
+		t.Error("Grafana won't find the dashboard")
+	}
+	monitor := found["PodMonitor markdown-view-controller"].Object
+	selected, _, _ := unstructured.NestedStringMap(monitor, "spec", "selector", "matchLabels")
+	if len(selected) == 0 || !labels.SelectorFromSet(selected).Matches(labels.Set(deployment.Spec.Template.Labels)) {
+		t.Errorf("the PodMonitor doesn't select the controller's pods: %v", selected)
+	}
+	endpoints, _, _ := unstructured.NestedSlice(monitor, "spec", "podMetricsEndpoints")
+	if port := endpoints[0].(map[string]any)["port"].(string); !hasPort(deployment, port) {
+		t.Errorf("no port is called %s", port)
+	}
+}
+
+// build has kustomize build a kustomization in which ROOT is the source tree.
+func (f *fixture) build(kustomization string) []*unstructured.Unstructured {
+	f.Helper()
+	dir, err := filepath.EvalSymlinks(f.TempDir())
+	if err != nil {
+		f.Fatal(err)
+	}
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		f.Fatal(err)
+	}
+	if root, err = filepath.EvalSymlinks(root); err != nil {
+		f.Fatal(err)
+	}
+	relative, err := filepath.Rel(dir, root)
+	if err != nil {
+		f.Fatal(err)
+	}
+	text := strings.ReplaceAll(kustomization, "ROOT", filepath.ToSlash(relative))
+	if err := os.WriteFile(filepath.Join(dir, "kustomization.yaml"), []byte(text), 0o644); err != nil {
+		f.Fatal(err)
+	}
+	return decodeAll(f.T, []byte(f.mustKubectl("", "kustomize", dir)))
+}
+
+func decodeAll(t *testing.T, manifests []byte) []*unstructured.Unstructured {
+	t.Helper()
+	var objects []*unstructured.Unstructured
+	decoder := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(manifests), 4096)
+	for {
+		object := &unstructured.Unstructured{}
+		if err := decoder.Decode(&object.Object); err != nil {
+			if len(objects) == 0 {
+				t.Fatalf("no objects: %v", err)
+			}
+			return objects
+		}
+		objects = append(objects, object)
+	}
+}
+
+func convert(t *testing.T, object *unstructured.Unstructured, into any) {
+	t.Helper()
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, into); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func hasPort(deployment *appsv1.Deployment, name string) bool {
+	return slices.ContainsFunc(deployment.Spec.Template.Spec.Containers[0].Ports,
+		func(port corev1.ContainerPort) bool { return port.Name == name })
+}
+
+// warningLog collects the API server's warnings.
+type warningLog struct {
+	mu    sync.Mutex
+	lines []string
+}
+
+// HandleWarningHeader implements rest.WarningHandler.
+func (w *warningLog) HandleWarningHeader(_ int, _, text string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.lines = append(w.lines, text)
+}

@@ -1,0 +1,237 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/wait"
+
+	"github.com/zoetrope/markdown-view/test/cluster"
+	"github.com/zoetrope/markdown-view/test/cluster/build"
+	"github.com/zoetrope/markdown-view/test/cluster/supervise"
+)
+
+const (
+	systemNamespace = "markdown-view-system"
+	serviceAccount  = "markdown-view-controller"
+	// programs is where the product's are built, below the repository.
+	programs = "bin/run"
+	// patience is how long to wait for what takes a second or two.
+	patience = 2 * time.Minute
+)
+
+// demo is what the steps share.
+type demo struct {
+	log        build.Log
+	repository string
+	cluster    *cluster.Cluster
+	controller *cluster.Component
+	bin        string // the first folder on the steps' PATH
+	unwatch    func()
+}
+
+// build builds what isn't built yet.
+func (d *demo) build(ctx context.Context) (err error) {
+	if d.repository, err = build.Repository(); err != nil {
+		return err
+	}
+	return d.shell(ctx,
+		"make --no-print-directory bin/kustomize",
+		"go build -o "+programs+"/ ./fn ./controller",
+	)
+}
+
+// collect makes one folder of the programs, for PATH.
+func (d *demo) collect() error {
+	d.bin = filepath.Join(d.cluster.Folder(), "bin")
+	if err := os.Mkdir(d.bin, 0o755); err != nil {
+		return err
+	}
+	for name, folder := range map[string]string{
+		"fn":         filepath.Join(d.repository, programs),
+		"controller": filepath.Join(d.repository, programs),
+		"kustomize":  filepath.Join(d.repository, "bin"),
+		"kubectl":    d.cluster.Programs(),
+	} {
+		if err := os.Symlink(filepath.Join(folder, name), filepath.Join(d.bin, name)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (d *demo) install(ctx context.Context) error {
+	return d.shell(ctx,
+		"kubectl apply --server-side -k config/crd",
+		"kubectl wait --for=condition=Established crd/markdownviews.view.zoetrope.github.io",
+		"kubectl apply -f config/default/namespace.yaml",
+		"kubectl apply -n "+systemNamespace+" -k config/rbac",
+	)
+}
+
+func (d *demo) startController(ctx context.Context) error {
+	user, err := d.cluster.User("system:serviceaccount:"+systemNamespace+":"+serviceAccount,
+		"system:serviceaccounts", "system:serviceaccounts:"+systemNamespace, "system:authenticated")
+	if err != nil {
+		return err
+	}
+	kubeconfig := filepath.Join(d.cluster.Folder(), "controller.kubeconfig")
+	if err := cluster.WriteKubeconfig(kubeconfig, user); err != nil {
+		return err
+	}
+	d.controller, err = d.cluster.Run(ctx, supervise.Process{
+		Name: "controller",
+		Path: filepath.Join(d.bin, "controller"),
+		Args: []string{"--metrics-addr=0", "--health-addr=127.0.0.1:0"},
+		Env:  []string{"KUBECONFIG=" + kubeconfig},
+	})
+	return err
+}
+
+func (d *demo) applyInline(ctx context.Context) error {
+	return d.shell(ctx, "kubectl apply -f examples/inline/markdownview.yaml")
+}
+
+func (d *demo) applyBuilt(ctx context.Context) error {
+	return d.shell(ctx,
+		"kubectl create namespace operations",
+		"kustomize build examples/controller | kubectl apply -f -",
+	)
+}
+
+func (d *demo) applyRendered(ctx context.Context) error {
+	return d.shell(ctx,
+		"kubectl create namespace docs-staging",
+		"kustomize build --enable-alpha-plugins --enable-exec examples/folder/overlays/staging | kubectl apply --server-side -f -",
+	)
+}
+
+// watch has kubectl show each change of a view, until healthy.
+func (d *demo) watch(ctx context.Context) error {
+	const command = "kubectl get mdview --all-namespaces --watch"
+	fmt.Println("  $ " + command + " &")
+	ctx, stop := context.WithCancel(ctx)
+	watch := d.command(ctx, "bash", "-c", "exec "+command)
+	watch.Stdout = &indented{}
+	if err := watch.Start(); err != nil {
+		stop()
+		return err
+	}
+	d.unwatch = func() {
+		stop()
+		_ = watch.Wait() // it was told to end
+	}
+	return nil
+}
+
+func (d *demo) healthy(ctx context.Context) error {
+	defer d.unwatch()
+	err := d.shell(ctx, "kubectl wait --for=condition=Ready mdview --all --all-namespaces --timeout=2m")
+	if err != nil && ctx.Err() == nil {
+		return fmt.Errorf("%w; the controller's log says:\n%s", err, d.lastWords())
+	}
+	return err
+}
+
+func (d *demo) breakDeployment(ctx context.Context) error {
+	return d.shell(ctx, "kubectl set image deployment/viewer-hello mdbook=registry.example.com/wrong:v0")
+}
+
+func (d *demo) repaired(ctx context.Context) error {
+	const events = "kubectl get events --field-selector involvedObject.kind=MarkdownView,reason=DriftCorrected"
+	err := d.until(ctx, func() string {
+		out, err := d.command(ctx, "bash", "-c", events+" --output=name").Output()
+		if err != nil {
+			return err.Error()
+		}
+		if len(out) == 0 {
+			return "there is no event DriftCorrected"
+		}
+		return ""
+	})
+	if err != nil {
+		return err
+	}
+	return d.shell(ctx, events,
+		"kubectl get deployment viewer-hello --output=jsonpath='{..image}{\"\\n\"}'",
+		"kubectl wait --for=condition=Ready mdview/hello",
+		"kubectl get mdview --all-namespaces",
+	)
+}
+
+// shell runs commands that a reader can run too, in the repository's folder, and
+// shows them with what they print.
+func (d *demo) shell(ctx context.Context, commands ...string) error {
+	for _, command := range commands {
+		fmt.Println("  $ " + command)
+		cmd := d.command(ctx, "bash", "-o", "pipefail", "-c", command)
+		out := &indented{}
+		cmd.Stdout, cmd.Stderr = out, out
+		if err := cmd.Run(); err != nil {
+			return fmt.Errorf("%s: %w", command, err)
+		}
+	}
+	return nil
+}
+
+func (d *demo) command(ctx context.Context, name string, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, name, args...)
+	cmd.Dir = d.repository
+	if d.cluster != nil {
+		cmd.Env = append(os.Environ(), "KUBECONFIG="+d.cluster.Kubeconfig, "PATH="+d.bin+string(os.PathListSeparator)+os.Getenv("PATH"))
+	}
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	cmd.WaitDelay = 10 * time.Second
+	return cmd
+}
+
+// until waits until nothing is missing any more.
+func (d *demo) until(ctx context.Context, missing func() string) error {
+	var last string
+	err := wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, patience, true, func(context.Context) (bool, error) {
+		last = missing()
+		return last == "", nil
+	})
+	if err != nil && ctx.Err() == nil {
+		return errors.New(last + "; the controller's log says:\n" + d.lastWords())
+	}
+	return err
+}
+
+// lastWords is the end of the controller's log, which goes with the cluster.
+func (d *demo) lastWords() string {
+	content, err := os.ReadFile(d.controller.LogFile())
+	if err != nil {
+		return err.Error()
+	}
+	lines := strings.Split(strings.TrimSpace(string(content)), "\n")
+	return strings.Join(lines[max(0, len(lines)-10):], "\n")
+}
+
+// indented writes whole lines to standard output, below the step that they belong
+// to.
+type indented struct {
+	rest []byte
+}
+
+func (w *indented) Write(p []byte) (int, error) {
+	w.rest = append(w.rest, p...)
+	for {
+		line, rest, found := bytes.Cut(w.rest, []byte("\n"))
+		if !found {
+			return len(p), nil
+		}
+		if _, err := fmt.Printf("    %s\n", line); err != nil {
+			return 0, err
+		}
+		w.rest = rest
+	}
+}

@@ -1,0 +1,138 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/zoetrope/markdown-view/test/cluster/build"
+)
+
+// TestRun is what a newcomer sees, up to Ctrl-C.
+func TestRun(t *testing.T) {
+	if build.NotNeeded() || os.Getenv("KUBEBUILDER_ASSETS") != "" {
+		t.Skip("it runs on the control plane that is built from source")
+	}
+	program := filepath.Join(t.TempDir(), "run")
+	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", program, ".").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	temporary := t.TempDir()
+	cmd := exec.CommandContext(t.Context(), program)
+	cmd.Env = append(os.Environ(), "TMPDIR="+temporary)
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	cmd.WaitDelay = time.Minute
+	screen, err := os.Create(filepath.Join(t.TempDir(), "screen"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = screen.Close() }()
+	cmd.Stdout, cmd.Stderr = screen, screen
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	defer func() { _ = cmd.Process.Signal(os.Interrupt) }() // no harm if it has ended
+
+	text := awaitReady(t, screen.Name(), ended)
+	for _, shown := range []string{
+		"hello", "db-runbook", // of kubectl get
+		"Healthy",
+		"DriftCorrected   markdownview/hello   Deployment viewer-hello",
+		"export KUBECONFIG=", "Ctrl-C",
+	} {
+		if !strings.Contains(text, shown) {
+			t.Errorf("%q isn't on the screen:\n%s", shown, text)
+		}
+	}
+	dial := checkCluster(t, text)
+
+	if err := cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-ended; err != nil {
+		t.Errorf("after Ctrl-C: %v", err)
+	}
+	if err := dial(); err == nil {
+		t.Error("the API server still listens")
+	}
+	left, err := os.ReadDir(temporary)
+	if err != nil || len(left) > 0 {
+		t.Errorf("left over: %v, %v", left, err)
+	}
+	wantNoProcessIn(t, temporary)
+}
+
+// awaitReady returns what is on the screen when everything is up.
+func awaitReady(t *testing.T, screen string, ended <-chan error) string {
+	t.Helper()
+	ticker := time.NewTicker(100 * time.Millisecond)
+	defer ticker.Stop()
+	for {
+		text, err := os.ReadFile(screen)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if bytes.Contains(text, []byte("Ready: everything is up")) {
+			return string(text)
+		}
+		select {
+		case err := <-ended:
+			t.Fatalf("it ended before it was ready: %v\n%s", err, text)
+		case <-t.Context().Done():
+			t.Fatalf("it didn't get ready:\n%s", text)
+		case <-ticker.C:
+		}
+	}
+}
+
+// checkCluster does what the screen says, and returns how to connect to the API
+// server.
+func checkCluster(t *testing.T, text string) func() error {
+	t.Helper()
+	exports := strings.Join(regexp.MustCompile(`(?m)^  export .*$`).FindAllString(text, -1), "\n")
+	kubectl := func(ctx context.Context, args string) (string, error) {
+		out, err := exec.CommandContext(ctx, "bash", "-c", exports+"\nkubectl "+args).CombinedOutput()
+		return string(out), err
+	}
+	ready, err := kubectl(t.Context(), "get mdview hello --no-headers")
+	if err != nil || !strings.Contains(ready, "Healthy") {
+		t.Errorf("kubectl get mdview hello: %v\n%s", err, ready)
+	}
+	host, err := kubectl(t.Context(), "config view --output=jsonpath='{.clusters[0].cluster.server}'")
+	if err != nil {
+		t.Fatalf("%v\n%s", err, host)
+	}
+	address := strings.TrimPrefix(host, "https://")
+	return func() error {
+		connection, err := net.DialTimeout("tcp", address, time.Second)
+		if err == nil {
+			_ = connection.Close()
+		}
+		return err
+	}
+}
+
+// wantNoProcessIn looks for processes that were started for a folder, where the
+// system tells.
+func wantNoProcessIn(t *testing.T, folder string) {
+	t.Helper()
+	files, err := filepath.Glob("/proc/[0-9]*/cmdline")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		line, err := os.ReadFile(file)
+		if err == nil && bytes.Contains(line, []byte(folder)) {
+			t.Errorf("a process is left: %s", bytes.ReplaceAll(line, []byte{0}, []byte(" ")))
+		}
+	}
+}
