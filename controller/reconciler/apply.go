@@ -65,11 +65,15 @@ func (r *Reconciler) applyOne(ctx context.Context, view *v1.MarkdownView, c *chi
 	if !c.exists() {
 		return r.create(ctx, view, c)
 	}
+	last := r.settled.last(view, c)
+	lately := r.Clock.Since(last.at) < intervalOf(view)
+	if lately && c.unchanged(last) {
+		return nil
+	}
 	found, err := c.drift()
 	if err != nil {
 		return err
 	}
-	last := r.settled.last(view, c)
 	now, err := c.settle(r.Clock.Now())
 	if err != nil {
 		return err
@@ -77,7 +81,7 @@ func (r *Reconciler) applyOne(ctx context.Context, view *v1.MarkdownView, c *chi
 	// What an admission webhook makes of our fields is not drift, or it would be
 	// fought over for ever. Once an interval is often enough to see if it still
 	// insists.
-	if last.same(now) && now.at.Sub(last.at) < intervalOf(view) {
+	if lately && last.same(now) {
 		found.fields = nil
 	}
 	if err := r.correct(ctx, c, found); err != nil {
@@ -97,10 +101,16 @@ func (r *Reconciler) applyOne(ctx context.Context, view *v1.MarkdownView, c *chi
 		}
 		found.add(more)
 	}
-	if found.none() && last.desired == now.desired {
+	if lately && found.none() && last.desired == now.desired && last.state == now.state {
 		return nil
 	}
-	if now, err = c.settle(r.Clock.Now()); err != nil {
+	return r.settleNow(view, c, last, found)
+}
+
+// settleNow notes what an apply has led to, and records what it has corrected.
+func (r *Reconciler) settleNow(view *v1.MarkdownView, c *child, last settled, found drift) error {
+	now, err := c.settle(r.Clock.Now())
+	if err != nil {
 		return err
 	}
 	r.settled.note(view, c, now)

@@ -29,6 +29,11 @@ type child struct {
 	foreign func() map[string][]string
 	// keep changes desired to keep something of live; nil for most.
 	keep func() error
+	// comparison is that with a version of live.
+	comparison struct {
+		version        string
+		desired, owned map[string]any
+	}
 }
 
 // String names the child for people.

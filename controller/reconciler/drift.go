@@ -85,7 +85,18 @@ func (c *child) drift() (drift, error) {
 	return found, nil
 }
 
+// compared returns the fields that are wanted and those that our field manager owns.
 func (c *child) compared() (desired, owned map[string]any, err error) {
+	if version := c.live.GetResourceVersion(); c.comparison.version != version || version == "" {
+		if c.comparison.desired, c.comparison.owned, err = c.compare(); err != nil {
+			return nil, nil, err
+		}
+		c.comparison.version = version
+	}
+	return c.comparison.desired, c.comparison.owned, nil
+}
+
+func (c *child) compare() (desired, owned map[string]any, err error) {
 	extracted, err := c.owned()
 	if err != nil {
 		return nil, nil, fmt.Errorf("read the managed fields of %s: %w", c, err)

@@ -19,6 +19,9 @@ type settled struct {
 	// manager then owned. They differ if an admission webhook changed a field.
 	desired, owned [sha256.Size]byte
 	at             time.Time
+	// configuration is what was wanted, to be recognised, and state what it led to.
+	configuration any
+	state         [sha256.Size]byte
 }
 
 func (s settled) same(other settled) bool {
@@ -30,7 +33,7 @@ func (c *child) settle(at time.Time) (settled, error) {
 	if err != nil {
 		return settled{}, err
 	}
-	s := settled{at: at}
+	s := settled{at: at, configuration: c.desired, state: c.state()}
 	if s.desired, err = digestOf(desired); err != nil {
 		return settled{}, fmt.Errorf("encode %s: %w", c, err)
 	}
@@ -38,6 +41,28 @@ func (c *child) settle(at time.Time) (settled, error) {
 		return settled{}, fmt.Errorf("encode %s: %w", c, err)
 	}
 	return s, nil
+}
+
+// unchanged says whether the child is what it was, and wanted as it was, when it
+// settled: most events are of a Deployment's status.
+func (c *child) unchanged(last settled) bool {
+	return last.configuration == c.desired && last.state == c.state()
+}
+
+// state is a digest of the parts of a live object that somebody can change on
+// purpose. A status has versions too; generation and managed fields tell the rest.
+func (c *child) state() [sha256.Size]byte {
+	hash := sha256.New()
+	fmt.Fprintf(hash, "%s %d", c.live.GetUID(), c.live.GetGeneration())
+	if c.live.GetGeneration() == 0 { // a kind that has none
+		fmt.Fprintf(hash, " %s", c.live.GetResourceVersion())
+	}
+	for _, entry := range c.live.GetManagedFields() {
+		if entry.Subresource == "" {
+			fmt.Fprintf(hash, " %s %s %v %s", entry.Manager, entry.Operation, entry.Time, entry.FieldsV1)
+		}
+	}
+	return [sha256.Size]byte(hash.Sum(nil))
 }
 
 func digestOf(fields map[string]any) ([sha256.Size]byte, error) {

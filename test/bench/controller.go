@@ -18,7 +18,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/rest"
+	"github.com/go-logr/logr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/yaml"
 
 	"github.com/fluxcd/pkg/apis/meta"
@@ -49,6 +51,7 @@ func (b *bench) inCluster() (err error) {
 		return nil
 	}
 	ctx := context.Background()
+	ctrllog.SetLogger(logr.Discard()) // the client's, which would ask for one
 	c, err := cluster.Start(ctx, cluster.Options{Nodes: 5, Log: build.Stderr()})
 	if err != nil {
 		return err
@@ -295,7 +298,7 @@ func (f *field) heap(ctx context.Context) (float64, error) {
 	if _, err := f.get(ctx, "/debug/pprof/heap?gc=1"); err != nil {
 		return 0, err
 	}
-	return f.scrape(ctx, `go_memstats_heap_inuse_bytes`)
+	return f.scrape(ctx, `go_memstats_heap_alloc_bytes`)
 }
 
 // emptyHeap is that of a controller that looks after no view.
