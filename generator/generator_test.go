@@ -216,14 +216,15 @@ func TestTutorialShape(t *testing.T) {
 	container := deployment.Spec.Template.Spec.Containers[0]
 	probe := corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{Path: "/", Port: intstr.FromString("http"), Scheme: corev1.URISchemeHTTP}}
 	want := corev1.Container{
-		Name:            "mdbook",
-		Image:           "peaceiris/mdbook:latest",
-		ImagePullPolicy: corev1.PullIfNotPresent,
-		Command:         []string{"mdbook"},
-		Args:            []string{"serve", "--hostname", "0.0.0.0"},
-		Ports:           []corev1.ContainerPort{{Name: "http", Protocol: corev1.ProtocolTCP, ContainerPort: 3000}},
-		LivenessProbe:   &corev1.Probe{ProbeHandler: probe},
-		ReadinessProbe:  &corev1.Probe{ProbeHandler: probe, PeriodSeconds: 1},
+		Name:                     "mdbook",
+		Image:                    "peaceiris/mdbook:latest",
+		ImagePullPolicy:          corev1.PullIfNotPresent,
+		TerminationMessagePolicy: corev1.TerminationMessageFallbackToLogsOnError,
+		Command:                  []string{"mdbook"},
+		Args:                     []string{"serve", "--hostname", "0.0.0.0"},
+		Ports:                    []corev1.ContainerPort{{Name: "http", Protocol: corev1.ProtocolTCP, ContainerPort: 3000}},
+		LivenessProbe:            &corev1.Probe{ProbeHandler: probe},
+		ReadinessProbe:           &corev1.Probe{ProbeHandler: probe, PeriodSeconds: 1},
 		VolumeMounts: []corev1.VolumeMount{
 			{Name: "markdowns", MountPath: "/book/src", ReadOnly: true},
 			{Name: "build", MountPath: "/build"},

@@ -25,6 +25,14 @@ const (
 	InvalidReason = "Invalid"
 	// PagesNotFoundReason says that a source of pages doesn't exist.
 	PagesNotFoundReason = "PagesNotFound"
+	// SourceNotFoundReason says that one of Flux's sources doesn't exist, or that
+	// its kind isn't installed.
+	SourceNotFoundReason = "SourceNotFound"
+	// ArtifactFailedReason says that a source has no artifact, or that it can't be
+	// fetched.
+	ArtifactFailedReason = "ArtifactFailed"
+	// AccessDeniedReason says that a source in another namespace may not be used.
+	AccessDeniedReason = "AccessDenied"
 	// ConflictReason says that an object of the right name belongs to somebody
 	// else.
 	ConflictReason = "Conflict"

@@ -67,7 +67,7 @@ type MarkdownViewSpec struct {
 
 // ContentSource is one source of pages. Exactly one of its members is set.
 //
-// +kubebuilder:validation:XValidation:rule="[has(self.configMapRef), has(self.directory)].filter(x, x).size() == 1",message="exactly one of configMapRef and directory must be set"
+// +kubebuilder:validation:XValidation:rule="[has(self.configMapRef), has(self.directory), has(self.sourceRef)].filter(x, x).size() == 1",message="exactly one of configMapRef, directory and sourceRef must be set"
 type ContentSource struct {
 	// ConfigMapRef takes each key of a ConfigMap's data and binaryData as a page.
 	// +optional
@@ -76,6 +76,11 @@ type ContentSource struct {
 	// Directory takes the files of a folder, at build time only.
 	// +optional
 	Directory *DirectorySource `json:"directory,omitempty"`
+
+	// SourceRef takes the files of a folder in the artifact of one of Flux's
+	// sources, in the cluster only.
+	// +optional
+	SourceRef *SourceReference `json:"sourceRef,omitempty"`
 }
 
 // ConfigMapSource names a ConfigMap in the view's own namespace.
@@ -106,6 +111,39 @@ type DirectorySource struct {
 	Ignore string `json:"ignore,omitempty"`
 }
 
+// SourceReference names one of Flux's sources, and a folder in its artifact.
+type SourceReference struct {
+	// Kind of the source.
+	// +kubebuilder:validation:Enum=GitRepository;OCIRepository;Bucket;ExternalArtifact
+	Kind string `json:"kind"`
+
+	// Name of the source.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	Name string `json:"name"`
+
+	// Namespace of the source; empty means the view's own. The controller may be
+	// told to refuse others.
+	// +kubebuilder:validation:MaxLength=63
+	// +optional
+	Namespace string `json:"namespace,omitempty"`
+
+	// Path of the folder in the artifact; empty means its root. A folder that
+	// holds a book.toml is read as a whole mdBook project; any other folder is
+	// the book's source folder itself.
+	// +kubebuilder:validation:MaxLength=1024
+	// +optional
+	Path string `json:"path,omitempty"`
+}
+
+// Kinds of Flux's sources.
+const (
+	GitRepositoryKind    = "GitRepository"
+	OCIRepositoryKind    = "OCIRepository"
+	BucketKind           = "Bucket"
+	ExternalArtifactKind = "ExternalArtifact"
+)
+
 // MarkdownViewStatus is what was observed of a MarkdownView.
 type MarkdownViewStatus struct {
 	// ObservedGeneration is the generation of the spec that the conditions
@@ -119,12 +157,12 @@ type MarkdownViewStatus struct {
 	// +optional
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 
-	// LastAppliedRevision is the digest of the pages that were applied last.
+	// LastAppliedRevision is the revision that was applied last: that of the
+	// sources (main@sha1:…), or the digest of the pages if there is none.
 	// +optional
 	LastAppliedRevision string `json:"lastAppliedRevision,omitempty"`
 
-	// LastAttemptedRevision is the digest of the pages that were to be applied
-	// last.
+	// LastAttemptedRevision is the revision that was to be applied last.
 	// +optional
 	LastAttemptedRevision string `json:"lastAttemptedRevision,omitempty"`
 

@@ -76,15 +76,21 @@ func (c *ContentSource) validate(at *field.Path) field.ErrorList {
 	if c.Directory != nil {
 		set = append(set, "directory")
 	}
+	if c.SourceRef != nil {
+		set = append(set, "sourceRef")
+	}
 	switch len(set) {
 	case 0:
-		return field.ErrorList{field.Required(at, "set exactly one of configMapRef and directory")}
+		return field.ErrorList{field.Required(at, "set exactly one of configMapRef, directory and sourceRef")}
 	case 1:
 	default:
-		return field.ErrorList{field.Forbidden(at, fmt.Sprintf("%s are both set: set exactly one, and add an entry for the other", strings.Join(set, " and ")))}
+		return field.ErrorList{field.Forbidden(at, fmt.Sprintf("%s are set: set exactly one, and add an entry for the other", strings.Join(set, " and ")))}
 	}
-	if c.ConfigMapRef != nil {
+	switch {
+	case c.ConfigMapRef != nil:
 		return c.ConfigMapRef.validate(at.Child("configMapRef"))
+	case c.SourceRef != nil:
+		return c.SourceRef.validate(at.Child("sourceRef"))
 	}
 	return c.Directory.validate(at.Child("directory"))
 }
@@ -113,6 +119,36 @@ func (d *DirectorySource) validate(at *field.Path) field.ErrorList {
 		return field.ErrorList{field.Invalid(at, shorten(d.Path), "must not contain a NUL character")}
 	}
 	return nil
+}
+
+func (s *SourceReference) validate(at *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	kinds := []string{GitRepositoryKind, OCIRepositoryKind, BucketKind, ExternalArtifactKind}
+	if !slices.Contains(kinds, s.Kind) {
+		errs = append(errs, field.NotSupported(at.Child("kind"), shorten(s.Kind), kinds))
+	}
+	if s.Name == "" {
+		errs = append(errs, field.Required(at.Child("name"), "name the source that holds the pages"))
+	} else {
+		for _, msg := range validation.IsDNS1123Subdomain(s.Name) {
+			errs = append(errs, field.Invalid(at.Child("name"), shorten(s.Name), msg))
+		}
+	}
+	if s.Namespace != "" {
+		for _, msg := range validation.IsDNS1123Label(s.Namespace) {
+			errs = append(errs, field.Invalid(at.Child("namespace"), shorten(s.Namespace), msg))
+		}
+	}
+	at = at.Child("path")
+	switch {
+	case path.IsAbs(s.Path):
+		errs = append(errs, field.Invalid(at, shorten(s.Path), "must be relative to the artifact's root"))
+	case s.Path != "" && hasElement(path.Clean(s.Path), ".."):
+		errs = append(errs, field.Invalid(at, shorten(s.Path), "must stay below the artifact's root"))
+	case strings.ContainsRune(s.Path, 0):
+		errs = append(errs, field.Invalid(at, shorten(s.Path), "must not contain a NUL character"))
+	}
+	return errs
 }
 
 // shorten keeps a hostile value from flooding an error message.

@@ -53,11 +53,11 @@ func TestValidate(t *testing.T) {
 		},
 		"a source without a member": {
 			spec: MarkdownViewSpec{ContentFrom: []ContentSource{{ConfigMapRef: configMap}, {}}},
-			want: []string{"spec.contentFrom[1]: Required value: set exactly one of configMapRef and directory"},
+			want: []string{"spec.contentFrom[1]: Required value: set exactly one of configMapRef, directory and sourceRef"},
 		},
 		"a source with two members": {
 			spec: MarkdownViewSpec{ContentFrom: []ContentSource{{ConfigMapRef: configMap, Directory: directory}}},
-			want: []string{"spec.contentFrom[0]: Forbidden: configMapRef and directory are both set: set exactly one, and add an entry for the other"},
+			want: []string{"spec.contentFrom[0]: Forbidden: configMapRef and directory are set: set exactly one, and add an entry for the other"},
 		},
 		"a ConfigMap without a name": {
 			spec: MarkdownViewSpec{ContentFrom: []ContentSource{{ConfigMapRef: &ConfigMapSource{}}}},

@@ -1,10 +1,12 @@
 package reconciler
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -83,13 +85,17 @@ func (r *Reconciler) applyOne(ctx context.Context, view *v1.MarkdownView, c *chi
 	}
 	// An apply has taken back the fields that we set. What others have added stays
 	// until it is ours, and is pruned then.
-	if more, err := r.takeOver(ctx, c); err != nil {
+	if moved, err := r.takeOver(ctx, c, takenOver); err != nil {
 		return err
-	} else if !more.none() {
-		found = more
-		if err := r.correct(ctx, c, found); err != nil {
+	} else if moved {
+		more, err := c.drift()
+		if err != nil {
 			return err
 		}
+		if err := r.correct(ctx, c, more); err != nil {
+			return err
+		}
+		found.add(more)
 	}
 	if found.none() && last.desired == now.desired {
 		return nil
@@ -98,8 +104,13 @@ func (r *Reconciler) applyOne(ctx context.Context, view *v1.MarkdownView, c *chi
 		return err
 	}
 	r.settled.note(view, c, now)
-	// A change that is wanted isn't drift.
-	if !found.none() && last.desired == now.desired {
+	// A change that is wanted isn't drift, and what is still so, because a webhook
+	// insists on it, isn't corrected.
+	left, err := c.drift()
+	if err != nil {
+		return err
+	}
+	if found.subtract(left); !found.none() && last.desired == now.desired {
 		r.recordDrift(view, c, found)
 	}
 	return nil
@@ -107,7 +118,7 @@ func (r *Reconciler) applyOne(ctx context.Context, view *v1.MarkdownView, c *chi
 
 func (r *Reconciler) correct(ctx context.Context, c *child, found drift) error {
 	if len(found.fields) > 0 {
-		if err := r.serverSideApply(ctx, c, true); err != nil {
+		if err := r.applyAnyway(ctx, c); err != nil {
 			return err
 		}
 	}
@@ -115,6 +126,20 @@ func (r *Reconciler) correct(ctx context.Context, c *child, found drift) error {
 		return r.removeForeign(ctx, c, found.foreign)
 	}
 	return nil
+}
+
+// applyAnyway applies a child that exists. If what others have set doesn't go
+// together with ours, as a second Service port without a name doesn't, theirs goes.
+func (r *Reconciler) applyAnyway(ctx context.Context, c *child) error {
+	refusal := r.serverSideApply(ctx, c, true)
+	if !apierrors.IsInvalid(refusal) {
+		return refusal
+	}
+	moved, err := r.takeOver(ctx, c, writersOf(c.live))
+	if err != nil || !moved {
+		return errors.Join(refusal, err)
+	}
+	return r.serverSideApply(ctx, c, true)
 }
 
 // create applies a child that the cache doesn't hold. One that doesn't carry our
@@ -173,33 +198,37 @@ func (r *Reconciler) checkExisting(ctx context.Context, view *v1.MarkdownView, c
 
 // serverSideApply sends what is wanted in one request and reads back the result.
 func (r *Reconciler) serverSideApply(ctx context.Context, c *child, force bool) error {
-	body, err := json.Marshal(c.desired)
-	if err != nil {
+	// Escaped for HTML, a page of little but "<" would be six times as long, and
+	// more than the API server reads.
+	var body bytes.Buffer
+	encoder := json.NewEncoder(&body)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(c.desired); err != nil {
 		return fmt.Errorf("encode %s: %w", c, err)
 	}
 	options := []client.PatchOption{client.FieldOwner(generator.FieldManager)}
 	if force {
 		options = append(options, client.ForceOwnership)
 	}
-	if err := r.Patch(ctx, c.live, client.RawPatch(types.ApplyPatchType, body), options...); err != nil {
+	if err := r.Patch(ctx, c.live, client.RawPatch(types.ApplyPatchType, body.Bytes()), options...); err != nil {
 		return &applyError{object: c.String(), err: err}
 	}
 	return nil
 }
 
-// takeOver moves the fields of the managers in takenOver to ours, and returns
-// what of them isn't wanted.
-func (r *Reconciler) takeOver(ctx context.Context, c *child) (drift, error) {
+// takeOver moves the fields of field managers to ours, and says whether there were
+// any. What of them isn't wanted is drift from then on.
+func (r *Reconciler) takeOver(ctx context.Context, c *child, managers []ssa.FieldManager) (moved bool, err error) {
 	object, err := runtime.DefaultUnstructuredConverter.ToUnstructured(managedFieldsOf(c.live))
 	if err != nil {
-		return drift{}, fmt.Errorf("read the managed fields of %s: %w", c, err)
+		return false, fmt.Errorf("read the managed fields of %s: %w", c, err)
 	}
-	patches, err := ssa.PatchReplaceFieldsManagers(&unstructured.Unstructured{Object: object}, takenOver, generator.FieldManager)
+	patches, err := ssa.PatchReplaceFieldsManagers(&unstructured.Unstructured{Object: object}, managers, generator.FieldManager)
 	if err != nil {
-		return drift{}, fmt.Errorf("read the managed fields of %s: %w", c, err)
+		return false, fmt.Errorf("read the managed fields of %s: %w", c, err)
 	}
 	if len(patches) == 0 {
-		return drift{}, nil
+		return false, nil
 	}
 	operations := []any{map[string]string{"op": "test", "path": "/metadata/resourceVersion", "value": c.live.GetResourceVersion()}}
 	for _, patch := range patches {
@@ -207,12 +236,12 @@ func (r *Reconciler) takeOver(ctx context.Context, c *child) (drift, error) {
 	}
 	body, err := json.Marshal(operations)
 	if err != nil {
-		return drift{}, fmt.Errorf("encode the managed fields of %s: %w", c, err)
+		return false, fmt.Errorf("encode the managed fields of %s: %w", c, err)
 	}
 	if err := r.Patch(ctx, c.live, client.RawPatch(types.JSONPatchType, body), client.FieldOwner(generator.FieldManager)); err != nil {
-		return drift{}, fmt.Errorf("take over the fields of %s: %w", c, err)
+		return false, fmt.Errorf("take over the fields of %s: %w", c, err)
 	}
-	return c.drift()
+	return true, nil
 }
 
 func managedFieldsOf(object client.Object) *metav1.PartialObjectMetadata {
@@ -242,13 +271,7 @@ func (r *Reconciler) removeForeign(ctx context.Context, c *child, foreign map[st
 
 // prune deletes ConfigMaps that a view no longer has pages for. It comes last,
 // when no pod mounts them any more.
-func (r *Reconciler) prune(ctx context.Context, view *v1.MarkdownView, children []*child) error {
-	wanted := map[string]bool{}
-	for _, c := range children {
-		if c.kind == "ConfigMap" {
-			wanted[c.live.GetName()] = true
-		}
-	}
+func (r *Reconciler) prune(ctx context.Context, view *v1.MarkdownView, wanted []string) error {
 	var list corev1.ConfigMapList
 	if err := r.List(ctx, &list, client.InNamespace(view.Namespace), client.MatchingLabels(generator.Labels(view.Name))); err != nil {
 		return err
@@ -257,7 +280,7 @@ func (r *Reconciler) prune(ctx context.Context, view *v1.MarkdownView, children 
 		configMap := &list.Items[i]
 		ours := metav1.IsControlledBy(configMap, view) ||
 			metav1.GetControllerOf(configMap) == nil && generator.IsPagesName(configMap.Name, view.Name)
-		if wanted[configMap.Name] || !ours || !configMap.DeletionTimestamp.IsZero() {
+		if slices.Contains(wanted, configMap.Name) || !ours || !configMap.DeletionTimestamp.IsZero() {
 			continue
 		}
 		preconditions := client.Preconditions{UID: &configMap.UID, ResourceVersion: &configMap.ResourceVersion}

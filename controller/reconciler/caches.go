@@ -21,11 +21,12 @@ func CacheOptions(views labels.Selector, namespaces []string) cache.Options {
 	ours := labels.SelectorFromSet(labels.Set{"app.kubernetes.io/created-by": generator.FieldManager})
 	return cache.Options{
 		DefaultNamespaces: namespaceConfigs(namespaces),
+		DefaultTransform:  cache.TransformStripManagedFields(), // Flux's sources
 		ByObject: map[client.Object]cache.ByObject{
 			&v1.MarkdownView{}:   {Label: views, Transform: cache.TransformStripManagedFields()},
-			&appsv1.Deployment{}: {Label: ours},
-			&corev1.ConfigMap{}:  {Label: ours},
-			&corev1.Service{}:    {Label: ours},
+			&appsv1.Deployment{}: {Label: ours, Transform: keep},
+			&corev1.ConfigMap{}:  {Label: ours, Transform: keep},
+			&corev1.Service{}:    {Label: ours, Transform: keep},
 			&corev1.Pod{}:        {Label: ours, Transform: stripPod},
 		},
 	}
@@ -49,6 +50,10 @@ func namespaceConfigs(namespaces []string) map[string]cache.Config {
 	}
 	return configs
 }
+
+// keep leaves all of an object: what our field manager owns is read off its managed
+// fields.
+func keep(object any) (any, error) { return object, nil }
 
 // stripPod leaves what the health of a view is read from.
 func stripPod(object any) (any, error) {

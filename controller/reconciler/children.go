@@ -41,16 +41,12 @@ func (c *child) exists() bool {
 }
 
 // childrenOf lists what a view wants, in the order in which it is applied.
-func childrenOf(view *v1.MarkdownView, output *generator.Output) []*child {
-	owner := ownerOf(view)
+func childrenOf(e *expansion) []*child {
 	var children []*child
-	for _, desired := range output.ConfigMaps {
-		desired.WithOwnerReferences(owner)
+	for _, desired := range e.ConfigMaps {
 		children = append(children, configMapChild(desired))
 	}
-	output.Deployment.WithOwnerReferences(owner)
-	output.Service.WithOwnerReferences(owner)
-	return append(children, deploymentChild(output.Deployment), serviceChild(output.Service))
+	return append(children, deploymentChild(e.Deployment), serviceChild(e.Service))
 }
 
 func configMapChild(desired *corev1ac.ConfigMapApplyConfiguration) *child {
@@ -129,13 +125,18 @@ func fields(configuration any) (map[string]any, error) {
 	return set, nil
 }
 
-func inventoryOf(children []*child) *v1.Inventory {
-	inventory := &v1.Inventory{Entries: make([]v1.InventoryEntry, 0, len(children))}
-	for _, c := range children {
+func inventoryOf(view *v1.MarkdownView, e *expansion) *v1.Inventory {
+	inventory := &v1.Inventory{}
+	add := func(name, group, kind string) {
 		inventory.Entries = append(inventory.Entries, v1.InventoryEntry{
-			ID:      fmt.Sprintf("%s_%s_%s_%s", c.live.GetNamespace(), c.live.GetName(), c.group, c.kind),
+			ID:      fmt.Sprintf("%s_%s_%s_%s", view.Namespace, name, group, kind),
 			Version: "v1",
 		})
 	}
+	for _, name := range e.pages {
+		add(name, "", "ConfigMap")
+	}
+	add(*e.Deployment.Name, appsv1.GroupName, "Deployment")
+	add(*e.Service.Name, "", "Service")
 	return inventory
 }

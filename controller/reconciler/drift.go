@@ -34,6 +34,16 @@ func (d drift) hasForeign() bool {
 	return false
 }
 
+// add adds what was found later, of fields.
+func (d *drift) add(more drift) {
+	d.fields = append(d.fields, more.fields...)
+}
+
+// subtract removes the fields of what is left.
+func (d *drift) subtract(left drift) {
+	d.fields = slices.DeleteFunc(d.fields, func(field string) bool { return slices.Contains(left.fields, field) })
+}
+
 // String lists the fields, at most a handful.
 func (d drift) String() string {
 	const most = 5

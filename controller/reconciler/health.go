@@ -22,8 +22,7 @@ import (
 )
 
 // checkHealth reports whether what was applied is served.
-func (r *Reconciler) checkHealth(ctx context.Context, view *v1.MarkdownView, children []*child) outcome {
-	deployment := deploymentOf(children)
+func (r *Reconciler) checkHealth(ctx context.Context, view *v1.MarkdownView, e *expansion, deployment *appsv1.Deployment) outcome {
 	var pods corev1.PodList
 	if err := r.List(ctx, &pods, client.InNamespace(view.Namespace), client.MatchingLabels(generator.Labels(view.Name))); err != nil {
 		return failure(err)
@@ -33,7 +32,7 @@ func (r *Reconciler) checkHealth(ctx context.Context, view *v1.MarkdownView, chi
 	missing := shortfall(deployment, pods.Items)
 	if missing == "" {
 		r.rollouts.forget(key)
-		if err := r.prune(ctx, view, children); err != nil {
+		if err := r.prune(ctx, view, e.pages); err != nil {
 			return failure(err)
 		}
 		return outcome{
@@ -42,24 +41,43 @@ func (r *Reconciler) checkHealth(ctx context.Context, view *v1.MarkdownView, chi
 		}
 	}
 
-	running := r.rollouts.since(key, rollout{view.Generation, view.Status.LastAppliedRevision}, r.Clock.Now())
+	running := r.rollouts.since(key, rollout{view.Generation, e.Revision}, r.Clock.Now())
 	left := timeoutOf(view) - running
 	if left <= 0 || deadlineExceeded(deployment) || failedBefore(view) {
-		message := missing
-		if trouble := troubleOf(pods.Items, view.Status.LastAppliedRevision); trouble != "" {
-			message += ": " + trouble
-		}
 		return outcome{
-			state: stalled, reason: v1.RolloutFailedReason, message: message,
+			state: stalled, reason: v1.RolloutFailedReason, message: explained(missing, deployment, pods.Items, podTroubles),
 			requeueAfter: jitter.JitteredIntervalDuration(intervalOf(view)), replicas: replicas,
 		}
 	}
 	return outcome{
-		state: progressing, reason: v1.ProgressingReason, message: missing,
+		state: progressing, reason: v1.ProgressingReason, message: explained(missing, deployment, pods.Items, lastingTroubles),
 		requeueAfter: min(left, progressRefresh), replicas: replicas,
 	}
 }
 
+// explained adds to what is missing what stands in its way, if anything says so.
+func explained(missing string, deployment *appsv1.Deployment, pods []corev1.Pod, troubles []podTrouble) string {
+	trouble := replicaFailure(deployment)
+	if trouble == "" {
+		trouble = troubleOf(pods, deployment.Spec.Template.Annotations[v1.RevisionAnnotation], troubles)
+	}
+	if trouble == "" {
+		return missing
+	}
+	return missing + ": " + trouble
+}
+
+// replicaFailure says why pods can't even be made, as when a quota is exceeded.
+func replicaFailure(deployment *appsv1.Deployment) string {
+	for _, condition := range deployment.Status.Conditions {
+		if condition.Type == appsv1.DeploymentReplicaFailure && condition.Status == corev1.ConditionTrue {
+			return condition.Reason + ": " + condition.Message
+		}
+	}
+	return ""
+}
+
+// deploymentOf is the live Deployment among a view's children.
 func deploymentOf(children []*child) *appsv1.Deployment {
 	for _, c := range children {
 		if deployment, ok := c.live.(*appsv1.Deployment); ok {
@@ -85,6 +103,8 @@ func shortfall(deployment *appsv1.Deployment, pods []corev1.Pod) string {
 		return fmt.Sprintf("%d of %d replicas have the current pages", status.UpdatedReplicas, wanted)
 	case status.AvailableReplicas < wanted || status.UpdatedReplicas > status.AvailableReplicas:
 		return fmt.Sprintf("%d of %d replicas are available", status.AvailableReplicas, wanted)
+	case status.Replicas > wanted && status.UnavailableReplicas > 0:
+		return fmt.Sprintf("%d new pods are not available, earlier ones still serve", status.UnavailableReplicas)
 	case status.Replicas > wanted:
 		return fmt.Sprintf("%d replicas too many are still running", status.Replicas-wanted)
 	case outdated > 0:

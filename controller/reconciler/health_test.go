@@ -65,6 +65,10 @@ func TestShortfall(t *testing.T) {
 			deployment: deployment(func(d *appsv1.Deployment) { d.Status.AvailableReplicas = 1 }),
 			want:       "1 of 2 replicas are available",
 		},
+		"a new pod doesn't get ready beside the earlier ones": {
+			deployment: deployment(func(d *appsv1.Deployment) { d.Status.Replicas, d.Status.UnavailableReplicas = 3, 1 }),
+			want:       "1 new pods are not available, earlier ones still serve",
+		},
 		"a pod of the last rollout hasn't stopped": {
 			deployment: deployment(func(d *appsv1.Deployment) { d.Status.Replicas = 3 }),
 			want:       "1 replicas too many are still running",
@@ -136,7 +140,7 @@ func TestTroubleOf(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			if got := troubleOf([]corev1.Pod{test.pod}, revision); got != test.want {
+			if got := troubleOf([]corev1.Pod{test.pod}, revision, podTroubles); got != test.want {
 				t.Errorf("got %q, want %q", got, test.want)
 			}
 		})

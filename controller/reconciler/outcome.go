@@ -56,6 +56,7 @@ func failure(err error) outcome {
 	var invalid *generator.InvalidError
 	var unsupported *unsupportedError
 	var missing *notFoundError
+	var source *sourceError
 	switch {
 	case errors.As(err, &invalid):
 		return outcome{state: stalled, reason: v1.InvalidReason, message: invalid.Summary()}
@@ -63,6 +64,8 @@ func failure(err error) outcome {
 		return outcome{state: stalled, reason: v1.InvalidReason, message: unsupported.Error()}
 	case errors.As(err, &missing):
 		return outcome{state: retrying, reason: v1.PagesNotFoundReason, message: missing.Error(), err: err}
+	case errors.As(err, &source):
+		return source.outcome()
 	case errors.Is(err, errForeign):
 		return outcome{state: stalled, reason: v1.ConflictReason, message: err.Error(), requeueAfter: foreignRecheck}
 	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
@@ -72,6 +75,18 @@ func failure(err error) outcome {
 	default:
 		return outcome{state: retrying, reason: v1.ApplyFailedReason, message: err.Error(), err: err}
 	}
+}
+
+// outcome is that of a source that gives no pages. The old ones go on being served.
+func (e *sourceError) outcome() outcome {
+	o := outcome{state: retrying, reason: e.reason, message: e.Error(), requeueAfter: e.requeueAfter}
+	switch {
+	case e.stalled:
+		o.state = stalled
+	case e.requeueAfter == 0:
+		o.err = e
+	}
+	return o
 }
 
 // applyError says which object the API server refused.
@@ -137,10 +152,12 @@ func (o outcome) report(view *v1.MarkdownView, now time.Time) {
 func reportedLately(view *v1.MarkdownView, now time.Time) bool {
 	ready := conditions.Get(view, meta.ReadyCondition)
 	reconciling := conditions.Get(view, meta.ReconcilingCondition)
-	return ready != nil && reconciling != nil &&
-		ready.Reason == v1.ProgressingReason &&
-		ready.ObservedGeneration == view.Generation &&
-		now.Sub(reconciling.LastTransitionTime.Time) < progressRefresh
+	if ready == nil || reconciling == nil || ready.Reason != v1.ProgressingReason || ready.ObservedGeneration != view.Generation {
+		return false
+	}
+	// Negative if the clock was put back since.
+	age := now.Sub(reconciling.LastTransitionTime.Time)
+	return age >= 0 && age < progressRefresh
 }
 
 func statusEqual(a, b *v1.MarkdownViewStatus) bool {

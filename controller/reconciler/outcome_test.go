@@ -2,12 +2,16 @@ package reconciler
 
 import (
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/fluxcd/pkg/apis/meta"
+	"github.com/fluxcd/pkg/runtime/conditions"
 
 	v1 "github.com/zoetrope/markdown-view/api/v1"
 	"github.com/zoetrope/markdown-view/generator"
@@ -126,6 +130,41 @@ func TestCheckOwnership(t *testing.T) {
 			}
 			if got != test.want {
 				t.Errorf("got %q, want %q", got, test.want)
+			}
+		})
+	}
+}
+
+// TestAClockThatJumps shows that what was written at another time than it is now
+// holds nothing up: counts may be written later or sooner, outcomes never.
+func TestAClockThatJumps(t *testing.T) {
+	now := time.Now()
+	progress := func(count int) outcome {
+		return outcome{state: progressing, reason: v1.ProgressingReason, message: fmt.Sprintf("%d of 3 replicas are available", count)}
+	}
+	tests := map[string]struct {
+		at      time.Time
+		outcome outcome
+		want    string
+	}{
+		"counts, a second later":         {now.Add(time.Second), progress(2), progress(1).message},
+		"counts, when it is time":        {now.Add(time.Minute), progress(2), progress(2).message},
+		"counts, put forward by an hour": {now.Add(time.Hour), progress(2), progress(2).message},
+		"counts, put back by an hour":    {now.Add(-time.Hour), progress(2), progress(2).message},
+		"an outcome, put back by an hour": {
+			now.Add(-time.Hour), outcome{state: served, reason: v1.HealthyReason, message: "served"}, "served",
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			view := &v1.MarkdownView{ObjectMeta: metav1.ObjectMeta{Name: "docs", Generation: 1}}
+			progress(1).report(view, now)
+			for i := range view.Status.Conditions {
+				view.Status.Conditions[i].LastTransitionTime = metav1.NewTime(now)
+			}
+			test.outcome.report(view, test.at)
+			if got := conditions.GetMessage(view, meta.ReadyCondition); got != test.want {
+				t.Errorf("the view says %q, want %q", got, test.want)
 			}
 		})
 	}

@@ -3,6 +3,7 @@ package reconciler
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -57,10 +58,12 @@ func hasLabels(object metav1.Object, labels map[string]string) bool {
 	return true
 }
 
+// leftAlone are the field managers whose fields people expect to stay.
+var leftAlone = []string{"kubectl-annotate", "kubectl-label", "kubectl-rollout", "kubectl-scale"}
+
 // takenOver are the field managers whose fields become ours, and are pruned when
 // they aren't wanted: a person's edit by kubectl, and whatever wrote the object
-// before. Left alone are kubectl's rollout, scale, label and annotate, whose
-// fields people expect to stay.
+// before.
 var takenOver = func() []ssa.FieldManager {
 	managers := []ssa.FieldManager{
 		{Name: "kubectl", OperationType: metav1.ManagedFieldsOperationApply, ExactMatch: true},
@@ -73,3 +76,15 @@ var takenOver = func() []ssa.FieldManager {
 	}
 	return managers
 }()
+
+// writersOf are the field managers that have updated an object, but those that are
+// left alone.
+func writersOf(object metav1.Object) []ssa.FieldManager {
+	var managers []ssa.FieldManager
+	for _, entry := range object.GetManagedFields() {
+		if entry.Operation == metav1.ManagedFieldsOperationUpdate && entry.Subresource == "" && !slices.Contains(leftAlone, entry.Manager) {
+			managers = append(managers, ssa.FieldManager{Name: entry.Manager, OperationType: entry.Operation, ExactMatch: true})
+		}
+	}
+	return managers
+}

@@ -12,7 +12,6 @@ import (
 	"k8s.io/utils/lru"
 
 	v1 "github.com/zoetrope/markdown-view/api/v1"
-	"github.com/zoetrope/markdown-view/generator"
 	"github.com/zoetrope/markdown-view/generator/book"
 )
 
@@ -34,38 +33,84 @@ func (e *unsupportedError) Error() string {
 	return e.field + " is for build time, when the function can read folders: use configMapRef, or apply what the function renders"
 }
 
-// resolve reads what a view's contentFrom names, in its order.
-func (r *Reconciler) resolve(ctx context.Context, view *v1.MarkdownView) ([]generator.Content, error) {
+// input is one source of a view's pages, as it is now.
+type input struct {
+	// field is the field of the view that names it.
+	field string
+	// version differs whenever the pages do.
+	version string
+	// revision is what Flux calls the version; empty if it isn't Flux's.
+	revision string
+	// read returns the pages.
+	read func(context.Context) (book.Book, error)
+}
+
+// inputs finds what a view's contentFrom names, in its order.
+func (r *Reconciler) inputs(ctx context.Context, view *v1.MarkdownView) ([]input, error) {
 	if len(view.Validate()) > 0 {
 		return nil, nil // the generator says so, and needs no content to do it
 	}
-	var contents []generator.Content
-	for i, source := range view.Spec.ContentFrom {
-		field := fmt.Sprintf("spec.contentFrom[%d]", i)
-		if source.Directory != nil {
-			return nil, &unsupportedError{field + ".directory"}
+	var inputs []input
+	for i := range view.Spec.ContentFrom {
+		in, found, err := r.find(ctx, view, fmt.Sprintf("spec.contentFrom[%d]", i), &view.Spec.ContentFrom[i])
+		if err != nil {
+			return nil, err
 		}
-		pages, err := r.configMapPages(ctx, types.NamespacedName{Namespace: view.Namespace, Name: source.ConfigMapRef.Name})
-		switch {
-		case err == nil:
-			contents = append(contents, generator.Content{Field: field + ".configMapRef", Book: pages})
-		case !apierrors.IsNotFound(err):
-			return nil, fmt.Errorf("%s.configMapRef: read ConfigMap %s: %w", field, source.ConfigMapRef.Name, err)
-		case !source.ConfigMapRef.Optional:
-			return nil, &notFoundError{field + ".configMapRef", "ConfigMap " + source.ConfigMapRef.Name}
+		if found {
+			inputs = append(inputs, in)
 		}
 	}
-	return contents, nil
+	return inputs, nil
+}
+
+// find finds one source; found is false if it is missing and may be.
+func (r *Reconciler) find(ctx context.Context, view *v1.MarkdownView, field string, content *v1.ContentSource) (in input, found bool, err error) {
+	switch {
+	case content.Directory != nil:
+		return input{}, false, &unsupportedError{field + ".directory"}
+	case content.SourceRef != nil:
+		field += ".sourceRef"
+		in, err = r.sourceVersion(ctx, view, field, content.SourceRef)
+	default:
+		field += ".configMapRef"
+		in, err = r.configMapVersion(ctx, types.NamespacedName{Namespace: view.Namespace, Name: content.ConfigMapRef.Name})
+		if apierrors.IsNotFound(err) && content.ConfigMapRef.Optional {
+			return input{}, false, nil
+		}
+		err = configMapError(field, content.ConfigMapRef.Name, err)
+	}
+	in.field = field
+	return in, err == nil, err
+}
+
+func configMapError(field, name string, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case apierrors.IsNotFound(err):
+		return &notFoundError{field, "ConfigMap " + name}
+	}
+	return fmt.Errorf("%s: read ConfigMap %s: %w", field, name, err)
+}
+
+// configMapVersion finds the version of a ConfigMap.
+func (r *Reconciler) configMapVersion(ctx context.Context, name types.NamespacedName) (input, error) {
+	metadata := configMapMetadata()
+	if err := r.Metadata.Get(ctx, name, metadata); err != nil {
+		return input{}, err
+	}
+	version := contentVersion{uid: metadata.UID, resourceVersion: metadata.ResourceVersion}
+	return input{
+		version: string(version.uid) + " " + version.resourceVersion,
+		read: func(ctx context.Context) (book.Book, error) {
+			return r.configMapPages(ctx, name, version)
+		},
+	}, nil
 }
 
 // configMapPages takes each key of a ConfigMap as a page. Only the metadata of
 // ConfigMaps are watched, so the contents cost a request once for each version.
-func (r *Reconciler) configMapPages(ctx context.Context, name types.NamespacedName) (book.Book, error) {
-	metadata := configMapMetadata()
-	if err := r.Metadata.Get(ctx, name, metadata); err != nil {
-		return book.Book{}, err
-	}
-	version := contentVersion{uid: metadata.UID, resourceVersion: metadata.ResourceVersion}
+func (r *Reconciler) configMapPages(ctx context.Context, name types.NamespacedName, version contentVersion) (book.Book, error) {
 	if pages, ok := r.contents.get(version); ok {
 		return pages, nil
 	}

@@ -15,13 +15,24 @@ import (
 // bytes: its end, where the error stands.
 const maxTerminationMessage = 512
 
+// podTrouble says why a pod doesn't get ready; "" if that isn't it.
+type podTrouble func(*corev1.Pod) string
+
+var (
+	// lastingTroubles don't go by themselves in most cases.
+	lastingTroubles = []podTrouble{containerTrouble, schedulingTrouble}
+	// podTroubles are all that are known, among them what any pod goes through
+	// before it is ready.
+	podTroubles = append(slices.Clone(lastingTroubles), volumeTrouble, readinessTrouble)
+)
+
 // troubleOf says why pods of a revision don't get ready, in the pods' own words;
 // "" if they don't say. Pods of one Deployment mostly share their trouble, so one
 // speaks for all.
-func troubleOf(pods []corev1.Pod, revision string) string {
+func troubleOf(pods []corev1.Pod, revision string, troubles []podTrouble) string {
 	pods = slices.Clone(pods)
 	slices.SortFunc(pods, func(a, b corev1.Pod) int { return cmp.Compare(a.Name, b.Name) })
-	for _, explain := range []func(*corev1.Pod) string{containerTrouble, schedulingTrouble, volumeTrouble, readinessTrouble} {
+	for _, explain := range troubles {
 		for i := range pods {
 			pod := &pods[i]
 			if pod.Annotations[v1.RevisionAnnotation] != revision || pod.DeletionTimestamp != nil {

@@ -7,8 +7,10 @@
 package reconciler
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -39,14 +41,17 @@ type Reconciler struct {
 	Clock clock.PassiveClock
 	// Metrics counts what can't be read off a view's status.
 	Metrics *Metrics
+	// Sources gives access to Flux's sources.
+	Sources *Sources
 
 	contents contentCache
 	rollouts rolloutTimes
 	settled  settledStates
+	memory   memory
 }
 
 // New returns a Reconciler that remembers nothing yet.
-func New(c client.Client, apiReader, metadata client.Reader, recorder events.Recorder, metrics *Metrics) *Reconciler {
+func New(c client.Client, apiReader, metadata client.Reader, recorder events.Recorder, metrics *Metrics, sources *Sources) *Reconciler {
 	return &Reconciler{
 		Client:    c,
 		APIReader: apiReader,
@@ -54,6 +59,7 @@ func New(c client.Client, apiReader, metadata client.Reader, recorder events.Rec
 		Events:    recorder,
 		Clock:     clock.RealClock{},
 		Metrics:   metrics,
+		Sources:   sources,
 		contents:  newContentCache(),
 	}
 }
@@ -91,25 +97,38 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 }
 
 func (r *Reconciler) reconcile(ctx context.Context, view *v1.MarkdownView) outcome {
-	contents, err := r.resolve(ctx, view)
+	inputs, err := r.inputs(ctx, view)
 	if err != nil {
 		return failure(err)
 	}
-	output, err := generator.Generate(view, contents)
+	view.Status.LastAttemptedRevision = cmp.Or(sourceRevision(inputs), view.Status.LastAttemptedRevision)
+	wanted, err := r.expand(ctx, view, inputs)
 	if err != nil {
 		return failure(err)
 	}
-	view.Status.LastAttemptedRevision = output.Revision
-	r.Metrics.recordPages(view, output)
+	view.Status.LastAttemptedRevision = cmp.Or(sourceRevision(inputs), wanted.Revision)
 
-	children := childrenOf(view, output)
+	children := childrenOf(wanted)
 	if err := r.apply(ctx, view, children); err != nil {
 		return failure(err)
 	}
-	view.Status.LastAppliedRevision = output.Revision
-	view.Status.Inventory = inventoryOf(children)
+	r.remember(view, inputsKey(view, inputs), wanted, children)
+	view.Status.LastAppliedRevision = view.Status.LastAttemptedRevision
+	view.Status.Inventory = inventoryOf(view, wanted)
 
-	return r.checkHealth(ctx, view, children)
+	return r.checkHealth(ctx, view, wanted, deploymentOf(children))
+}
+
+// sourceRevision is the revision of Flux's sources, of all of them if there are
+// several; empty if there is none.
+func sourceRevision(inputs []input) string {
+	var revisions []string
+	for _, in := range inputs {
+		if in.revision != "" {
+			revisions = append(revisions, in.revision)
+		}
+	}
+	return strings.Join(revisions, ",")
 }
 
 // writeStatus writes the status if it changed, in one request.
@@ -131,6 +150,7 @@ func (r *Reconciler) writeStatus(ctx context.Context, before, view *v1.MarkdownV
 func (r *Reconciler) forget(key types.NamespacedName) {
 	r.rollouts.forget(key)
 	r.settled.forget(key)
+	r.memory.forget(key)
 	r.Metrics.forget(key)
 }
 

@@ -43,8 +43,8 @@ type Options struct {
 }
 
 // The rights that the controller needs: to watch, to apply its own three kinds, to
-// prune ConfigMaps, and, for owner references that block deletion, to touch the
-// finalizers of views.
+// prune ConfigMaps, to read Flux's sources, and, for owner references that block
+// deletion, to touch the finalizers of views.
 //
 // +kubebuilder:rbac:groups=view.zoetrope.github.io,resources=markdownviews,verbs=list;watch
 // +kubebuilder:rbac:groups=view.zoetrope.github.io,resources=markdownviews/status,verbs=patch
@@ -54,15 +54,18 @@ type Options struct {
 // +kubebuilder:rbac:groups=apps,resources=deployments,verbs=get;list;watch;create;patch
 // +kubebuilder:rbac:groups="",resources=pods,verbs=list;watch
 // +kubebuilder:rbac:groups="",resources=events,verbs=create;patch
+// +kubebuilder:rbac:groups=source.toolkit.fluxcd.io,resources=gitrepositories;ocirepositories;buckets;externalartifacts,verbs=list;watch
 
 // SetupWithManager has the manager run the reconciler. metadata is the cache that
 // the reconciler's Metadata reads.
 func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, metadata cache.Cache, options Options) error {
-	if err := mgr.GetFieldIndexer().IndexField(ctx, &v1.MarkdownView{}, configMapIndex, configMapNames); err != nil {
-		return err
+	for index, names := range map[string]client.IndexerFunc{configMapIndex: configMapNames, sourceIndex: sourceNames} {
+		if err := mgr.GetFieldIndexer().IndexField(ctx, &v1.MarkdownView{}, index, names); err != nil {
+			return err
+		}
 	}
 	ofView := handler.EnqueueRequestsFromMapFunc(viewOf)
-	return ctrl.NewControllerManagedBy(mgr).
+	c, err := ctrl.NewControllerManagedBy(mgr).
 		Named(ControllerName).
 		For(&v1.MarkdownView{}, builder.WithPredicates(
 			predicate.Or[client.Object](predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}))).
@@ -77,7 +80,12 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, met
 			RateLimiter:             options.RateLimiter,
 			ReconciliationTimeout:   options.Timeout,
 		}).
-		Complete(r)
+		Build(r)
+	if err != nil {
+		return err
+	}
+	r.Sources.setUp(c, mgr, r)
+	return nil
 }
 
 // viewOf finds the view of an object that carries our labels, which stay with it

@@ -29,10 +29,13 @@ func (r *resolver) contents(spec *v1.MarkdownView) []generator.Content {
 	for i, source := range spec.Spec.ContentFrom {
 		field := fmt.Sprintf("spec.contentFrom[%d]", i)
 		var pages *book.Book
-		if source.ConfigMapRef != nil {
+		switch {
+		case source.ConfigMapRef != nil:
 			field += ".configMapRef"
 			pages = r.configMap(field, source.ConfigMapRef, spec.Namespace)
-		} else {
+		case source.SourceRef != nil:
+			r.fault(field+".sourceRef", "is for the cluster, where Flux's sources are: use directory, or have the controller read it")
+		default:
 			field += ".directory"
 			pages = r.directory(field, source.Directory, spec.Spec.BookToml)
 		}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/zoetrope/markdown-view/test/cluster/build"
 	"github.com/zoetrope/markdown-view/test/cluster/internal/pki"
+	"github.com/zoetrope/markdown-view/test/cluster/programs"
 	"github.com/zoetrope/markdown-view/test/cluster/supervise"
 )
 
@@ -26,6 +27,10 @@ const readyTimeout = 5 * time.Minute
 type Options struct {
 	// Nodes is how many simulated nodes there are when Start returns.
 	Nodes int
+	// RealNode adds a node that runs containers, which needs root on Linux and
+	// the programs that programs.Node names. The cluster is in namespaces of its
+	// own then: what listens on the machine's loopback address isn't reached.
+	RealNode bool
 	// Args are further arguments by component (APIServer, …). They come last,
 	// so they win over the arguments that the component gets anyway.
 	Args map[string][]string
@@ -51,7 +56,10 @@ type Cluster struct {
 	bin        string
 	authority  *pki.Authority
 	supervisor *supervise.Supervisor // nil: somebody else's cluster
+	address    string                // the API server's
 	port       int
+	network    network // of a real node
+	crane      string
 	components map[string]*Component
 	requests   *requestLog
 	nodes      int
@@ -72,8 +80,15 @@ func Start(ctx context.Context, options Options) (*Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Cluster{options: options, began: time.Now(), bin: bin, components: map[string]*Component{}}
-	c.supervisor, err = supervise.Launch(program, options.Folder)
+	launch := supervise.Launch
+	if options.RealNode {
+		if err := programs.Need(programs.Node...); err != nil {
+			return nil, fmt.Errorf("a real node: %w", err)
+		}
+		launch = supervise.LaunchIsolated
+	}
+	c := &Cluster{options: options, began: time.Now(), bin: bin, address: loopback, components: map[string]*Component{}}
+	c.supervisor, err = launch(program, options.Folder)
 	if err != nil {
 		return nil, err
 	}
@@ -89,6 +104,11 @@ func (c *Cluster) start(ctx context.Context) error {
 	var err error
 	if c.port, err = c.supervisor.ReservePort(ctx); err != nil {
 		return err
+	}
+	if c.options.RealNode {
+		if err := c.prepareNode(ctx); err != nil {
+			return err
+		}
 	}
 	if err := c.writeFiles(); err != nil {
 		return err
@@ -112,6 +132,11 @@ func (c *Cluster) start(ctx context.Context) error {
 	}
 	if err := c.AddNodes(ctx, c.options.Nodes); err != nil {
 		return err
+	}
+	if c.options.RealNode {
+		if err := c.addRealNode(ctx); err != nil {
+			return err
+		}
 	}
 	return c.controllersReady(ctx)
 }

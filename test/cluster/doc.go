@@ -9,6 +9,11 @@
 //
 // (In tests, package clustertest shortens this to one line.)
 //
+// With Options.RealNode there is also a node on which containers run, with a
+// registry that PushFiles fills; that needs root on Linux and what package
+// programs lists. StopNode and KillContainers cause its faults, DialNode
+// connects from inside.
+//
 // Any number of clusters run beside each other. Each lives in a temporary
 // folder, and nothing of it outlives the program that started it, whatever
 // happens to that program; package supervise says how.

@@ -27,6 +27,9 @@ const (
 	// Loopback means that the API server reaches what listens on this machine's
 	// loopback address, webhooks for example.
 	Loopback Feature = "an API server on this machine"
+	// Node means that the cluster was started with a real node, whose methods
+	// work then.
+	Node Feature = "a real node of its own"
 )
 
 // Supports returns nil if the cluster has the feature, or an error that says
@@ -37,6 +40,12 @@ func (c *Cluster) Supports(feature Feature) error {
 			return nil
 		}
 		return fmt.Errorf("needs %s, which an existing cluster (USE_EXISTING_CLUSTER) doesn't have", feature)
+	}
+	if feature == Node && !c.options.RealNode {
+		return fmt.Errorf("needs %s, which wasn't asked for", feature)
+	}
+	if feature == Loopback && c.options.RealNode {
+		return fmt.Errorf("needs %s, but one with a real node is in a network of its own", feature)
 	}
 	needs := map[Feature][]string{
 		Controllers:    {ControllerManager, Scheduler},

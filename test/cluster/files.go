@@ -32,7 +32,7 @@ func (c *Cluster) writeFiles() (err error) {
 	if c.authority, err = pki.NewAuthority("markdown-view-test"); err != nil {
 		return err
 	}
-	server, err := c.authority.Server(address, serviceIP,
+	server, err := c.authority.Server(c.address, loopback, serviceIP,
 		"localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc", "kubernetes.default.svc.cluster.local")
 	if err != nil {
 		return err
@@ -96,7 +96,7 @@ func (c *Cluster) certified(user string, groups ...string) (*rest.Config, error)
 		return nil, err
 	}
 	return &rest.Config{
-		Host: "https://" + net.JoinHostPort(address, strconv.Itoa(c.port)),
+		Host: "https://" + net.JoinHostPort(c.address, strconv.Itoa(c.port)),
 		TLSClientConfig: rest.TLSClientConfig{
 			CAData:   c.authority.PEM.Certificate,
 			CertData: pair.Certificate,

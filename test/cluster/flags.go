@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	// address is the one that the API server listens on.
-	address = "127.0.0.1"
+	// loopback is what the API server listens on, unless there is a real node.
+	loopback = "127.0.0.1"
 	// serviceCIDR holds the Services' addresses; serviceIP is the first, that
 	// of the Service "kubernetes".
 	serviceCIDR = "10.96.0.0/16"
@@ -81,10 +81,14 @@ func (c *Cluster) etcdArgs() []string {
 }
 
 func (c *Cluster) apiServerArgs() []string {
+	endpoints := "none" // a loopback address is no endpoint
+	if c.options.RealNode {
+		endpoints = "lease"
+	}
 	return []string{
 		"--etcd-servers=" + etcdURL,
-		"--bind-address=" + address,
-		"--advertise-address=" + address,
+		"--bind-address=" + c.address,
+		"--advertise-address=" + c.address,
 		"--secure-port=" + strconv.Itoa(c.port),
 		"--permit-port-sharing=true", // the supervisor holds the port
 		"--tls-cert-file=" + serverFile,
@@ -96,7 +100,7 @@ func (c *Cluster) apiServerArgs() []string {
 		"--service-cluster-ip-range=" + serviceCIDR,
 		"--authorization-mode=Node,RBAC",
 		"--allow-privileged=true",
-		"--endpoint-reconciler-type=none", // a loopback address is no endpoint
+		"--endpoint-reconciler-type=" + endpoints,
 		// Asked to end, it closes watches at once instead of waiting a minute
 		// for them to end by themselves.
 		"--shutdown-watch-termination-grace-period=1s",

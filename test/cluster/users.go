@@ -108,7 +108,7 @@ func reviews(user, namespace string, rules []rbacv1.PolicyRule) []*authorization
 // for the caBundle of whoever calls it.
 func (c *Cluster) ServingCertificate(hosts ...string) (certificate tls.Certificate, caBundle []byte, err error) {
 	if len(hosts) == 0 {
-		hosts = []string{address, "localhost"}
+		hosts = []string{loopback, "localhost"}
 	}
 	pair, err := c.authority.Server(hosts...)
 	if err != nil {

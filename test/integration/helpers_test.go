@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -22,22 +23,66 @@ import (
 	v1 "github.com/zoetrope/markdown-view/api/v1"
 	"github.com/zoetrope/markdown-view/test/cluster"
 	"github.com/zoetrope/markdown-view/test/cluster/clustertest"
+	"github.com/zoetrope/markdown-view/test/product"
 )
 
 // patience is how long a test waits for what should take a second or two.
 const patience = time.Minute
 
-// fixture is a namespace of a test's own.
+// fixture is a namespace of a test's own, in a cluster with the product.
 type fixture struct {
 	*testing.T
+	*product.Product
 	namespace string
 }
 
+// newFixture makes a namespace in the cluster that tests share.
 func newFixture(t *testing.T) *fixture {
 	t.Helper()
 	clustertest.Need(t, shared, cluster.Controllers)
 	t.Parallel()
-	return &fixture{T: t, namespace: clustertest.Namespace(t, shared)}
+	return fixtureIn(t, installed)
+}
+
+func fixtureIn(t *testing.T, p *product.Product) *fixture {
+	t.Helper()
+	return &fixture{T: t, Product: p, namespace: clustertest.Namespace(t, p.Cluster)}
+}
+
+// newCluster starts a cluster for one test, with the product and no controller.
+func newCluster(t *testing.T) *fixture {
+	t.Helper()
+	clustertest.Need(t, shared, cluster.Faults, cluster.Controllers, cluster.SimulatedNodes, cluster.RequestLog)
+	t.Parallel()
+	p, err := product.Install(t.Context(), clustertest.Start(t, cluster.Options{
+		Nodes: 1,
+		// A node that isn't heard of during a fault is no fault: simulated pods
+		// don't get ready again as those of a kubelet do.
+		Args: map[string][]string{cluster.ControllerManager: {"--node-monitor-grace-period=1h"}},
+	}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fixtureIn(t, p)
+}
+
+// controller runs a controller in the test's cluster.
+func (f *fixture) controller(name string, args ...string) *cluster.Component {
+	f.Helper()
+	component, err := f.RunController(f.Context(), name, args...)
+	if err != nil {
+		f.Fatal(err)
+	}
+	return component
+}
+
+func (f *fixture) component(name string) *cluster.Component {
+	f.Helper()
+	component, err := f.Cluster.Component(name)
+	if err != nil {
+		f.Fatal(err)
+	}
+	return component
 }
 
 // view returns a view with two pages.
@@ -54,7 +99,7 @@ func (f *fixture) view(name string) *v1.MarkdownView {
 
 func (f *fixture) create(object client.Object) {
 	f.Helper()
-	if err := admin.Create(f.Context(), object); err != nil {
+	if err := f.Client.Create(f.Context(), object); err != nil {
 		f.Fatal(err)
 	}
 }
@@ -62,7 +107,7 @@ func (f *fixture) create(object client.Object) {
 // get reads an object of the test's namespace; false if there is none.
 func (f *fixture) get(object client.Object, name string) bool {
 	f.Helper()
-	err := admin.Get(f.Context(), client.ObjectKey{Namespace: f.namespace, Name: name}, object)
+	err := f.Client.Get(f.Context(), client.ObjectKey{Namespace: f.namespace, Name: name}, object)
 	if client.IgnoreNotFound(err) != nil {
 		f.Fatal(err)
 	}
@@ -78,7 +123,7 @@ func update[T client.Object](f *fixture, object T, name string, change func(T)) 
 			return "it doesn't exist"
 		}
 		change(object)
-		if err := admin.Update(f.Context(), object, client.FieldOwner("kubectl-edit")); err != nil {
+		if err := f.Client.Update(f.Context(), object, client.FieldOwner("kubectl-edit")); err != nil {
 			return err.Error()
 		}
 		return ""
@@ -88,8 +133,13 @@ func update[T client.Object](f *fixture, object T, name string, change func(T)) 
 // eventually waits until a condition holds; it returns what is missing.
 func (f *fixture) eventually(what string, missing func() string) {
 	f.Helper()
+	f.eventuallyWithin(patience, what, missing)
+}
+
+func (f *fixture) eventuallyWithin(limit time.Duration, what string, missing func() string) {
+	f.Helper()
 	var last string
-	err := wait.PollUntilContextTimeout(f.Context(), 50*time.Millisecond, patience, true, func(context.Context) (bool, error) {
+	err := wait.PollUntilContextTimeout(f.Context(), 50*time.Millisecond, limit, true, func(context.Context) (bool, error) {
 		last = missing()
 		return last == "", nil
 	})
@@ -129,7 +179,7 @@ func (f *fixture) ready(name string) *v1.MarkdownView {
 
 func checkConditions(t *testing.T, view *v1.MarkdownView) {
 	t.Helper()
-	checker := check.NewChecker(admin, &check.Conditions{NegativePolarity: []string{meta.StalledCondition, meta.ReconcilingCondition}})
+	checker := check.NewChecker(nil, &check.Conditions{NegativePolarity: []string{meta.StalledCondition, meta.ReconcilingCondition}})
 	checker.DisableFetch = true
 	fail, warn := checker.Check(t.Context(), view)
 	if err := errors.Join(fail, warn); err != nil {
@@ -141,7 +191,7 @@ func checkConditions(t *testing.T, view *v1.MarkdownView) {
 // aside.
 func (f *fixture) requests(since cluster.Mark) []cluster.Request {
 	f.Helper()
-	list, err := shared.Requests(f.Context(), since, cluster.By(controllerUser), cluster.In(f.namespace), cluster.Not(cluster.Events))
+	list, err := f.Cluster.Requests(f.Context(), since, cluster.By(controllerUser), cluster.In(f.namespace), cluster.Not(cluster.Events))
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -150,7 +200,7 @@ func (f *fixture) requests(since cluster.Mark) []cluster.Request {
 
 func (f *fixture) mark() cluster.Mark {
 	f.Helper()
-	mark, err := shared.Mark(f.Context())
+	mark, err := f.Cluster.Mark(f.Context())
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -179,7 +229,7 @@ func lines(list []cluster.Request) string {
 func (f *fixture) events(name string) []string {
 	f.Helper()
 	var list corev1.EventList
-	if err := admin.List(f.Context(), &list, client.InNamespace(f.namespace)); err != nil {
+	if err := f.Client.List(f.Context(), &list, client.InNamespace(f.namespace)); err != nil {
 		f.Fatal(err)
 	}
 	var messages []string
@@ -210,4 +260,29 @@ func (f *fixture) configMap() *corev1.ConfigMap {
 		f.Fatal("ConfigMap markdowns-docs doesn't exist")
 	}
 	return configMap
+}
+
+// logHas says what is missing in a program's log, which stays when it is started
+// again.
+func (f *fixture) logHas(program *cluster.Component, times int, text string) string {
+	f.Helper()
+	content, err := os.ReadFile(program.LogFile())
+	if err != nil {
+		return err.Error()
+	}
+	if got := strings.Count(string(content), text); got < times {
+		return fmt.Sprintf("its log says %q %d times", text, got)
+	}
+	return ""
+}
+
+func readyMessage(view *v1.MarkdownView) string {
+	return conditions.GetMessage(view, meta.ReadyCondition)
+}
+
+func (f *fixture) must(err error) {
+	f.Helper()
+	if err != nil {
+		f.Fatal(err)
+	}
 }

@@ -111,6 +111,17 @@ func TestDriftIsCorrectedWithinItsBudget(t *testing.T) {
 		},
 		"the Service's port": {
 			drift: func(f *fixture) {
+				update(f, &corev1.Service{}, "viewer-docs", func(s *corev1.Service) { s.Spec.Ports[0].Port = 81 })
+			},
+			restored: func(f *fixture) string {
+				service := &corev1.Service{}
+				f.get(service, "viewer-docs")
+				return differs(fmt.Sprint(len(service.Spec.Ports), service.Spec.Ports[0].Port), "1 80")
+			},
+			event: "Service viewer-docs",
+		},
+		"the Service's target port": {
+			drift: func(f *fixture) {
 				update(f, &corev1.Service{}, "viewer-docs", func(s *corev1.Service) { s.Spec.Ports[0].TargetPort = intstr.FromInt32(1) })
 			},
 			restored: func(f *fixture) string {

@@ -54,7 +54,7 @@ func TestWhatIsntOursIsntTouched(t *testing.T) {
 			f.create(foreign)
 			f.create(f.view("docs"))
 			view := f.status("docs", metav1.ConditionFalse, v1.ConflictReason)
-			if message := view.Status.Conditions[0].Message; !strings.Contains(message, name) {
+			if message := readyMessage(view); !strings.Contains(message, name) {
 				t.Errorf("the message doesn't name the object: %s", message)
 			}
 			after := foreign.DeepCopyObject().(client.Object)

@@ -93,6 +93,11 @@ var unseen = func() map[string]string {
 	for _, resource := range []string{"configmaps", "deployments.apps", "services", "pods", "markdownviews.view.zoetrope.github.io"} {
 		reasons["list "+resource] = "a watch that begins with a list is one request, where the API server knows it"
 	}
+	for _, resource := range []string{"gitrepositories", "ocirepositories", "buckets", "externalartifacts"} {
+		for _, verb := range []string{"list ", "watch "} {
+			reasons[verb+resource+".source.toolkit.fluxcd.io"] = "this cluster has no Flux"
+		}
+	}
 	return reasons
 }()
 

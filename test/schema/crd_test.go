@@ -25,7 +25,7 @@ func TestMarkdownView(t *testing.T) {
 			`no empty, . or .. element, no backslash, at most 1024 characters`
 		name    = `metadata.name must be a DNS label of at most 56 characters, because viewer-<name> names a Service`
 		noPages = `a book needs a SUMMARY.md: add it to markdowns, or name a source in contentFrom that holds one`
-		one     = `exactly one of configMapRef and directory must be set`
+		one     = `exactly one of configMapRef, directory and sourceRef must be set`
 		// What follows a fault of the schema: the rules come after it.
 		unchecked = `, <nil>: Invalid value: null: some validation rules were not checked because the object was invalid; ` +
 			`correct the existing errors to complete validation]`

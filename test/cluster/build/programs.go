@@ -68,6 +68,24 @@ func Supervisor(ctx context.Context, log Log) (string, error) {
 	return filepath.Join(bin, "supervisor"), err
 }
 
+// Crane returns the path of the program that serves and fills a registry.
+// Building it takes seconds, the first time.
+func Crane(ctx context.Context, log Log) (string, error) {
+	repository, err := Repository()
+	if err != nil {
+		return "", err
+	}
+	const main = "github.com/google/go-containerregistry/cmd/crane"
+	recipe := recipe{
+		name:     "crane",
+		module:   filepath.Join(repository, "tools", "crane"),
+		packages: []string{main},
+		steps:    []step{{what: "compiling crane", args: compile(main)}},
+	}
+	bin, err := recipe.cached(ctx, log)
+	return filepath.Join(bin, "crane"), err
+}
+
 func given(assets string) (string, error) {
 	folder, err := filepath.Abs(assets)
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/rpc"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -35,6 +36,30 @@ type Supervisor struct {
 // temporary files; if folder isn't empty, it is exactly that path, where
 // nothing may be.
 func Launch(program, folder string) (*Supervisor, error) {
+	// A session of its own: Ctrl-C goes to all processes of the terminal's
+	// foreground group, and the supervisor has to survive it to clean up.
+	return launch(program, folder, &syscall.SysProcAttr{Setsid: true}, "")
+}
+
+// LaunchIsolated starts a supervisor, as root on Linux, in process, mount and
+// network namespaces of its own: what its processes start, mount and set up in
+// the network ends with it, however it ends.
+func LaunchIsolated(program, folder string) (*Supervisor, error) {
+	// Inside, the processes that dead runs left can't be seen.
+	if err := Reap(os.TempDir()); err != nil {
+		return nil, fmt.Errorf("removing what dead runs left: %w", err)
+	}
+	attributes, err := isolatedAttributes()
+	if err != nil {
+		return nil, err
+	}
+	return launch(program, folder, attributes, isolatedVariable+"=true")
+}
+
+// isolatedVariable tells a supervisor that it is isolated.
+const isolatedVariable = "MARKDOWN_VIEW_CLUSTER_ISOLATED"
+
+func launch(program, folder string, attributes *syscall.SysProcAttr, variable string) (*Supervisor, error) {
 	// No context: the supervisor ends when Close or the death of this program
 	// hangs up, and at no other time.
 	s := &Supervisor{program: exec.CommandContext(context.Background(), program), stderr: new(bytes.Buffer)}
@@ -42,9 +67,10 @@ func Launch(program, folder string) (*Supervisor, error) {
 		s.program.Args = append(s.program.Args, folder)
 	}
 	s.program.Stderr = s.stderr
-	// A session of its own: Ctrl-C goes to all processes of the terminal's
-	// foreground group, and the supervisor has to survive it to clean up.
-	s.program.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	s.program.SysProcAttr = attributes
+	if variable != "" {
+		s.program.Env = append(os.Environ(), variable)
+	}
 	stdin, err := s.program.StdinPipe()
 	if err != nil {
 		return nil, err
@@ -109,6 +135,9 @@ func (s *Supervisor) Detach(ctx context.Context) error {
 	s.closing.Do(func() {}) // it isn't this owner's to close any more
 	return errors.Join(s.client.Close(), s.program.Process.Release())
 }
+
+// PID is the supervisor's process id, by which its namespaces are found.
+func (s *Supervisor) PID() int { return s.program.Process.Pid }
 
 // LogFile is where a process' output goes.
 func (s *Supervisor) LogFile(name string) string {

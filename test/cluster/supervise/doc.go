@@ -10,6 +10,11 @@
 // starts, which finds the folder's lock free; and that one also kills whatever
 // still carries the folder's name in its environment.
 //
+// A run with a real node is isolated (LaunchIsolated): its supervisor is the
+// first process of a namespace of processes, and has namespaces for mounts and
+// the network, so that the kernel takes containers, mounts and interfaces with
+// it. Only control groups stay, and are removed with the folder.
+//
 // Owner and supervisor talk over the supervisor's standard input and output
 // (net/rpc). The package imports the standard library and x/sys only: the
 // supervisor has to start in milliseconds.

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -58,6 +59,12 @@ func claim(base string, name func(random string) string) (*Folder, error) {
 		return nil, errors.Join(err, lock.Close(), os.RemoveAll(claimed))
 	}
 	return &Folder{Path: path, lock: lock}, nil
+}
+
+// ControlGroup is the name of the control group below which the containers of
+// a run are. Those that its death leaves empty are removed with its folder.
+func ControlGroup(folder string) string {
+	return "markdown-view" + strings.ReplaceAll(folder, "/", "-")
 }
 
 // End ends the run whose folder this is, from outside, and returns when nothing
@@ -172,6 +179,9 @@ func removeRun(path string) error {
 	if err := killMarked(path); err != nil {
 		return err
 	}
+	if err := errors.Join(unmountBelow(path), removeControlGroups(path)); err != nil {
+		return err
+	}
 	if err := os.RemoveAll(path); err != nil {
 		return fmt.Errorf("removing the run's folder: %w", err)
 	}
@@ -186,7 +196,7 @@ func lockFile(path string) (*os.File, error) {
 	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
 		return nil, errors.Join(fmt.Errorf("locking %s: %w", path, err), file.Close())
 	}
-	if _, err := file.WriteString(strconv.Itoa(os.Getpid())); err != nil {
+	if _, err := file.WriteString(strconv.Itoa(ownPID())); err != nil {
 		return nil, errors.Join(err, file.Close())
 	}
 	return file, nil

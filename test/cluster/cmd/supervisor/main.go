@@ -35,6 +35,11 @@ func run() (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, folder.Remove()) }()
+	if supervise.Isolated() {
+		if err := supervise.Isolate(); err != nil {
+			return err
+		}
+	}
 	return supervise.Serve(folder.Path, stdio{}, signals)
 }
 
@@ -42,6 +47,9 @@ func run() (err error) {
 func newFolder() (*supervise.Folder, error) {
 	if len(os.Args) > 1 {
 		return supervise.NewFolderAt(os.Args[1])
+	}
+	if supervise.Isolated() {
+		return supervise.NewFolder(os.TempDir()) // whoever started it has removed what dead runs left
 	}
 	if err := supervise.Reap(os.TempDir()); err != nil {
 		return nil, fmt.Errorf("removing what dead runs left: %w", err)

@@ -1,0 +1,248 @@
+package artifact
+
+import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/fluxcd/pkg/apis/meta"
+)
+
+// server serves archives by path, and counts what it is asked for.
+type server struct {
+	*httptest.Server
+	archives map[string][]byte
+	asked    atomic.Int64
+}
+
+func newServer(t *testing.T) *server {
+	t.Helper()
+	s := &server{archives: map[string][]byte{}}
+	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s.asked.Add(1)
+		archive, ok := s.archives[r.URL.Path]
+		if !ok {
+			http.NotFound(w, r)
+			return
+		}
+		_, _ = w.Write(archive) // the client notices what it doesn't get
+	}))
+	t.Cleanup(s.Close)
+	return s
+}
+
+// add serves an archive and returns the artifact that names it.
+func (s *server) add(name string, archive []byte) *meta.Artifact {
+	s.archives["/"+name] = archive
+	return &meta.Artifact{URL: s.URL + "/" + name, Digest: fmt.Sprintf("sha256:%x", sha256.Sum256(archive))}
+}
+
+// pack makes an archive.
+func pack(t *testing.T, write func(*tar.Writer) error) []byte {
+	t.Helper()
+	var buffer bytes.Buffer
+	compressed := gzip.NewWriter(&buffer)
+	archive := tar.NewWriter(compressed)
+	if err := errors.Join(write(archive), archive.Close(), compressed.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return buffer.Bytes()
+}
+
+func file(name, content string) func(*tar.Writer) error {
+	return func(w *tar.Writer) error {
+		if err := w.WriteHeader(&tar.Header{Name: name, Mode: 0o644, Size: int64(len(content))}); err != nil {
+			return err
+		}
+		_, err := io.WriteString(w, content)
+		return err
+	}
+}
+
+func header(h tar.Header) func(*tar.Writer) error {
+	return func(w *tar.Writer) error { return w.WriteHeader(&h) }
+}
+
+// newTestStore returns a store in a folder of its own, above which nothing may
+// appear.
+func newTestStore(t *testing.T, limits Limits) (store *Store, above string) {
+	t.Helper()
+	above = t.TempDir()
+	dir := filepath.Join(above, "store")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	return NewStore(dir, "", limits), above
+}
+
+func readStart(store *Store, artifact *meta.Artifact) (content string, err error) {
+	err = store.Read(context.Background(), artifact, func(files fs.FS) error {
+		bytes, err := fs.ReadFile(files, "docs/start.md")
+		content = string(bytes)
+		return err
+	})
+	return content, err
+}
+
+func TestAnArtifactIsFetchedOnceForAll(t *testing.T) {
+	s := newServer(t)
+	store, _ := newTestStore(t, Limits{})
+	artifact := s.add("a.tar.gz", pack(t, file("docs/start.md", "# Start\n")))
+	var readers sync.WaitGroup
+	for range 20 {
+		readers.Go(func() {
+			if content, err := readStart(store, artifact); err != nil || content != "# Start\n" {
+				t.Errorf("got %q, %v", content, err)
+			}
+		})
+	}
+	readers.Wait()
+	if got := s.asked.Load(); got != 1 {
+		t.Errorf("the server was asked %d times", got)
+	}
+}
+
+func TestHostileArtifacts(t *testing.T) {
+	tests := map[string]struct {
+		limits Limits
+		write  func(*tar.Writer) error
+		spoil  func(*meta.Artifact)
+		want   string
+	}{
+		"a path that leads out":     {write: file("../../out.md", "x"), want: "invalid name"},
+		"an absolute path":          {write: file("/out.md", "x"), want: "invalid name"},
+		"a link":                    {write: header(tar.Header{Typeflag: tar.TypeSymlink, Name: "docs/start.md", Linkname: "/etc/passwd"}), want: "start.md"},
+		"a device":                  {write: header(tar.Header{Typeflag: tar.TypeChar, Name: "docs/start.md"}), want: "unsupported file type"},
+		"another digest":            {write: file("docs/start.md", "x"), spoil: func(a *meta.Artifact) { a.Digest = "sha256:" + strings.Repeat("0", 64) }, want: "doesn't match"},
+		"no digest":                 {write: file("docs/start.md", "x"), spoil: func(a *meta.Artifact) { a.Digest = "" }, want: "empty digest"},
+		"an artifact that is gone":  {write: file("docs/start.md", "x"), spoil: func(a *meta.Artifact) { a.URL += "-gone" }, want: ErrNotFound.Error()},
+		"one that says it is large": {write: file("docs/start.md", "x"), spoil: func(a *meta.Artifact) { a.Size = new(int64(1 << 40)) }, want: "leave out of the source"},
+		"a large download":          {limits: Limits{DownloadBytes: 10}, write: file("docs/start.md", "x"), want: "max download size"},
+		"little that unpacks to much": {limits: Limits{Bytes: 1 << 20}, write: func(w *tar.Writer) error {
+			const size = 64 << 20
+			if err := w.WriteHeader(&tar.Header{Name: "docs/start.md", Mode: 0o644, Size: size}); err != nil {
+				return err
+			}
+			_, err := io.CopyN(w, zeros{}, size)
+			return err
+		}, want: "bigger than max archive size"},
+		"more files than a book can have": {limits: Limits{Entries: 1000}, write: func(w *tar.Writer) error {
+			for i := range 100_000 {
+				if err := w.WriteHeader(&tar.Header{Name: fmt.Sprintf("docs/%d.md", i), Mode: 0o644}); err != nil {
+					return err
+				}
+			}
+			return nil
+		}, want: "has 100000 files and folders, may have 1000"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			s := newServer(t)
+			store, above := newTestStore(t, test.limits)
+			artifact := s.add("a.tar.gz", pack(t, test.write))
+			if test.spoil != nil {
+				test.spoil(artifact)
+			}
+			_, err := readStart(store, artifact)
+			if err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Fatalf("the error is %v, should say %q", err, test.want)
+			}
+			entries, err := os.ReadDir(above)
+			if err != nil || len(entries) != 1 {
+				t.Errorf("something is beside the store: %v, %v", entries, err)
+			}
+			if kept, err := filepath.Glob(filepath.Join(store.dir, "*", "*")); err != nil || len(kept) != 0 {
+				t.Errorf("something of it is kept: %v, %v", kept, err)
+			}
+		})
+	}
+}
+
+func TestAHardLinkLeadsNowhere(t *testing.T) {
+	s := newServer(t)
+	store, _ := newTestStore(t, Limits{})
+	artifact := s.add("a.tar.gz", pack(t, header(tar.Header{Typeflag: tar.TypeLink, Name: "docs/start.md", Linkname: "/etc/passwd"})))
+	if content, err := readStart(store, artifact); err != nil || content != "" {
+		t.Errorf("got %q, %v; it should be an empty file", content, err)
+	}
+}
+
+type zeros struct{}
+
+func (zeros) Read(p []byte) (int, error) {
+	clear(p)
+	return len(p), nil
+}
+
+func TestWhatCouldNotBeFetchedIsTriedAgain(t *testing.T) {
+	s := newServer(t)
+	store, _ := newTestStore(t, Limits{})
+	archive := pack(t, file("docs/start.md", "# Start\n"))
+	artifact := s.add("a.tar.gz", archive)
+	delete(s.archives, "/a.tar.gz")
+	if _, err := readStart(store, artifact); !errors.Is(err, ErrNotFound) {
+		t.Fatalf("got %v", err)
+	}
+	s.add("a.tar.gz", archive)
+	if content, err := readStart(store, artifact); err != nil || content != "# Start\n" {
+		t.Errorf("got %q, %v", content, err)
+	}
+}
+
+func TestWhatIsKeptIsBounded(t *testing.T) {
+	s := newServer(t)
+	store, _ := newTestStore(t, Limits{KeptBytes: 2500})
+	var artifacts []*meta.Artifact
+	for i := range 5 {
+		artifact := s.add(fmt.Sprintf("%d.tar.gz", i), pack(t, file("docs/start.md", strings.Repeat(fmt.Sprint(i), 1000))))
+		artifacts = append(artifacts, artifact)
+		if _, err := readStart(store, artifact); err != nil {
+			t.Fatal(err)
+		}
+	}
+	kept, err := os.ReadDir(store.dir)
+	if err != nil || len(kept) != 2 {
+		t.Errorf("%d artifacts are kept, %v", len(kept), err)
+	}
+	before := s.asked.Load()
+	if _, err := readStart(store, artifacts[4]); err != nil || s.asked.Load() != before {
+		t.Errorf("the last one was fetched again: %v", err)
+	}
+	if _, err := readStart(store, artifacts[0]); err != nil || s.asked.Load() == before {
+		t.Errorf("the first one was not fetched again: %v", err)
+	}
+}
+
+func TestWhatIsReadStays(t *testing.T) {
+	s := newServer(t)
+	store, _ := newTestStore(t, Limits{KeptBytes: 1})
+	first := s.add("1.tar.gz", pack(t, file("docs/start.md", "first")))
+	second := s.add("2.tar.gz", pack(t, file("docs/start.md", "second")))
+	err := store.Read(t.Context(), first, func(files fs.FS) error {
+		if _, err := readStart(store, second); err != nil {
+			return err
+		}
+		content, err := fs.ReadFile(files, "docs/start.md")
+		if string(content) != "first" {
+			t.Errorf("got %q", content)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}

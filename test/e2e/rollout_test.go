@@ -1,0 +1,96 @@
+package e2e
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	v1 "github.com/zoetrope/markdown-view/api/v1"
+)
+
+func TestAChangedPageLosesNoRequest(t *testing.T) {
+	t.Parallel()
+	for _, replicas := range []int32{1, 3} {
+		t.Run(fmt.Sprintf("with %d replicas", replicas), func(t *testing.T) {
+			f := newFixture(t)
+			f.serve("The old page", func(view *v1.MarkdownView) { view.Spec.Replicas = &replicas })
+			site := f.site("docs")
+			site.shows("/", "The old page")
+
+			reader := site.reader("/")
+			f.eventually("two seconds of reading", func() string { return atLeast(reader, 20) })
+			f.change(page("The new page"))
+			f.ready("docs")
+			ready := time.Now()
+			seen := reader.count()
+			// Longer than the old pods have left.
+			f.eventually("ten more seconds of reading", func() string { return atLeast(reader, seen+100) })
+			checkRollout(t, reader.end(), ready)
+		})
+	}
+}
+
+// checkRollout holds answers to the promise: none failed, first old, then new,
+// and nothing old once the view was Ready.
+func checkRollout(t *testing.T, answers []answer, ready time.Time) {
+	t.Helper()
+	for _, a := range failures(answers) {
+		t.Errorf("at %s: %s", a.at.Format(time.StampMilli), a.failed)
+	}
+	var before, after, late int
+	for _, a := range answers {
+		switch {
+		case strings.Contains(a.body, "The new page"):
+			after++
+		case strings.Contains(a.body, "The old page"):
+			before++
+			if a.at.After(ready) {
+				late++
+			}
+		case a.failed == "":
+			t.Errorf("at %s: neither page:\n%s", a.at.Format(time.StampMilli), a.body)
+		}
+	}
+	t.Logf("%d answers, %d failed, %d old, %d new, %d old ones after Ready=True", len(answers), len(failures(answers)), before, after, late)
+	if before == 0 || after == 0 {
+		t.Error("there should be old pages, then new ones")
+	}
+	if late > 0 {
+		t.Error("an old page was served when the view was Ready")
+	}
+	if !strings.Contains(answers[len(answers)-1].body, "The new page") {
+		t.Error("the last answer isn't the new page")
+	}
+}
+
+func atLeast(r *reader, count int) string {
+	if got := r.count(); got < count {
+		return fmt.Sprintf("%d of %d answers", got, count)
+	}
+	return ""
+}
+
+func TestPodsStopWithinSeconds(t *testing.T) {
+	f := newFixture(t)
+	f.serve("Short-lived")
+	pod := f.pod()
+	began := time.Now()
+	if err := admin.Delete(t.Context(), pod); err != nil {
+		t.Fatal(err)
+	}
+	f.eventually("the pod to be gone", func() string {
+		if f.get(&corev1.Pod{}, pod.Name) {
+			return "it is there"
+		}
+		return ""
+	})
+	took := time.Since(began)
+	t.Logf("the pod was gone after %.1fs", took.Seconds())
+	if most := 15 * time.Second; took > most {
+		t.Errorf("the pod took %s to stop, may take %s", took, most)
+	}
+	f.ready("docs")
+}

@@ -1,0 +1,90 @@
+package e2e
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/fluxcd/pkg/apis/meta"
+	"github.com/fluxcd/pkg/runtime/conditions"
+
+	v1 "github.com/zoetrope/markdown-view/api/v1"
+)
+
+func TestScaling(t *testing.T) {
+	f := newFixture(t)
+	f.serve("Scaled")
+
+	f.kubectl("scale", "markdownview/docs", "--replicas=3")
+	f.runs(3)
+
+	f.kubectl("scale", "markdownview/docs", "--replicas=0")
+	f.runs(0)
+	if message := conditions.GetMessage(f.ready("docs"), meta.ReadyCondition); !strings.Contains(message, "Parked") {
+		t.Errorf("a parked view says %q", message)
+	}
+
+	f.kubectl("scale", "markdownview/docs", "--replicas=1")
+	f.runs(1)
+	f.site("docs").shows("/", "Scaled")
+
+	least := int32(2)
+	f.create(&autoscalingv2.HorizontalPodAutoscaler{
+		ObjectMeta: metav1.ObjectMeta{Name: "docs"},
+		Spec: autoscalingv2.HorizontalPodAutoscalerSpec{
+			ScaleTargetRef: autoscalingv2.CrossVersionObjectReference{APIVersion: v1.GroupVersion.String(), Kind: v1.Kind, Name: "docs"},
+			MinReplicas:    &least,
+			MaxReplicas:    3,
+		},
+	})
+	f.runs(2)
+	f.stays(2, 10*time.Second)
+}
+
+// runs waits until the view docs is Ready with so many pods.
+func (f *fixture) runs(count int) {
+	f.Helper()
+	f.eventually(fmt.Sprintf("%d pods", count), func() string {
+		if pods := f.pods("docs"); len(pods) != count {
+			return fmt.Sprintf("there are %d", len(pods))
+		}
+		return ""
+	})
+	view := f.ready("docs")
+	if got := view.Status.Replicas; got != int32(count) {
+		f.eventually("the status to show them", func() string {
+			if f.get(view, "docs") && view.Status.Replicas == int32(count) {
+				return ""
+			}
+			return fmt.Sprintf("it shows %d", view.Status.Replicas)
+		})
+	}
+}
+
+// stays looks for a while whether the number of pods is left alone.
+func (f *fixture) stays(count int, long time.Duration) {
+	f.Helper()
+	until := time.Now().Add(long)
+	f.eventually("the time to pass", func() string {
+		if pods := f.pods("docs"); len(pods) != count {
+			f.Fatalf("there are %d pods, want %d: %v", len(pods), count, names(pods))
+		}
+		if time.Now().Before(until) {
+			return "not yet"
+		}
+		return ""
+	})
+}
+
+func names(pods []corev1.Pod) []string {
+	var list []string
+	for i := range pods {
+		list = append(list, pods[i].Name)
+	}
+	return list
+}

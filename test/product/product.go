@@ -1,0 +1,161 @@
+// Package product installs the product in a cluster and runs its programs there:
+// from its own manifests, and with no more rights than they give.
+package product
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	k8sruntime "k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/apimachinery/pkg/util/yaml"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1 "github.com/zoetrope/markdown-view/api/v1"
+	"github.com/zoetrope/markdown-view/test/cluster"
+	"github.com/zoetrope/markdown-view/test/cluster/build"
+	"github.com/zoetrope/markdown-view/test/cluster/supervise"
+)
+
+const (
+	// Namespace is where the controller belongs.
+	Namespace = "markdown-view-system"
+	// User is the service account that config/rbac gives its rights to.
+	User = "system:serviceaccount:" + Namespace + ":markdown-view-controller"
+)
+
+// Product is the product in a cluster.
+type Product struct {
+	Cluster *cluster.Cluster
+	// Repository is the project's folder.
+	Repository string
+	// Client is the administrator's, and knows MarkdownViews.
+	Client client.Client
+}
+
+// Install applies the CRD and the roles, waits until views can be made, and builds
+// the programs.
+func Install(ctx context.Context, c *cluster.Cluster) (*Product, error) {
+	repository, err := build.Repository()
+	if err != nil {
+		return nil, err
+	}
+	p := &Product{Cluster: c, Repository: repository}
+	if p.Client, err = NewClient(c.Config); err != nil {
+		return nil, err
+	}
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: Namespace}}
+	if err := p.Client.Create(ctx, namespace); err != nil {
+		return nil, err
+	}
+	if err := p.ApplyRoles(ctx); err != nil {
+		return nil, err
+	}
+	if err := p.ApplyCRD(ctx); err != nil {
+		return nil, err
+	}
+	return p, p.build(ctx)
+}
+
+// NewClient returns a client that knows MarkdownViews.
+func NewClient(config *rest.Config) (client.Client, error) {
+	scheme := k8sruntime.NewScheme()
+	if err := errors.Join(clientgoscheme.AddToScheme(scheme), v1.AddToScheme(scheme)); err != nil {
+		return nil, err
+	}
+	return client.New(config, client.Options{Scheme: scheme})
+}
+
+// ApplyCRD applies the CustomResourceDefinition and waits until views can be made.
+func (p *Product) ApplyCRD(ctx context.Context) error {
+	if err := p.apply(ctx, "config/crd/bases"); err != nil {
+		return err
+	}
+	return wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
+		return p.Client.List(ctx, &v1.MarkdownViewList{}) == nil, nil
+	})
+}
+
+// ApplyRoles applies the roles and their bindings.
+func (p *Product) ApplyRoles(ctx context.Context) error {
+	return p.apply(ctx, "config/rbac")
+}
+
+func (p *Product) apply(ctx context.Context, folder string) error {
+	files := os.DirFS(filepath.Join(p.Repository, folder))
+	names, err := fs.Glob(files, "*.yaml")
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		if name == "kustomization.yaml" {
+			continue
+		}
+		if err := p.applyFile(ctx, files, name); err != nil {
+			return fmt.Errorf("apply %s/%s: %w", folder, name, err)
+		}
+	}
+	return nil
+}
+
+func (p *Product) applyFile(ctx context.Context, files fs.FS, name string) error {
+	content, err := files.Open(name)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = content.Close() }()
+	object := &unstructured.Unstructured{}
+	if err := yaml.NewYAMLOrJSONDecoder(content, 4096).Decode(&object.Object); err != nil {
+		return err
+	}
+	switch object.GetKind() {
+	case "":
+		return errors.New("it holds no object")
+	case "ServiceAccount", "Role", "RoleBinding":
+		object.SetNamespace(Namespace)
+	}
+	return p.Client.Apply(ctx, client.ApplyConfigurationFromUnstructured(object), client.FieldOwner("test"), client.ForceOwnership)
+}
+
+// Program is the path of one of the product's programs, fn or controller.
+func (p *Product) Program(name string) string {
+	return filepath.Join(p.Cluster.Folder(), name)
+}
+
+func (p *Product) build(ctx context.Context) error {
+	command := exec.CommandContext(ctx, "go", "build", "-C", p.Repository, "-o", p.Cluster.Folder()+"/", "./controller", "./fn")
+	if out, err := command.CombinedOutput(); err != nil {
+		return fmt.Errorf("build the programs: %w\n%s", err, out)
+	}
+	return nil
+}
+
+// RunController starts a controller, as a program with its service account's
+// rights. The name is that of the component. Arguments win over those that it gets
+// anyway: no metrics, no fixed port.
+func (p *Product) RunController(ctx context.Context, name string, args ...string) (*cluster.Component, error) {
+	user, err := p.Cluster.User(User, "system:serviceaccounts", "system:authenticated")
+	if err != nil {
+		return nil, err
+	}
+	kubeconfig := filepath.Join(p.Cluster.Folder(), name+".kubeconfig")
+	if err := cluster.WriteKubeconfig(kubeconfig, user); err != nil {
+		return nil, err
+	}
+	return p.Cluster.Run(ctx, supervise.Process{
+		Name: name, Path: p.Program("controller"),
+		Args: append([]string{"--metrics-addr=0", "--health-addr=127.0.0.1:0"}, args...),
+		Env:  []string{"KUBECONFIG=" + kubeconfig, "RUNTIME_NAMESPACE=" + Namespace},
+	})
+}
