@@ -45,6 +45,9 @@ func TestTheListedMetricsAreServed(t *testing.T) {
 		if !strings.Contains(text, `markdownview_info{name="docs",namespace="`+f.namespace+`",ready="True",reason="Healthy"`) {
 			return "the view isn't among them as Healthy"
 		}
+		if !strings.Contains(text, "gotk_reconcile_duration_seconds_count{") || !strings.Contains(text, "leader_election_master_status{") {
+			return "this controller hasn't reconciled it yet"
+		}
 		got = families(text)
 		return ""
 	})
