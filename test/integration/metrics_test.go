@@ -119,10 +119,15 @@ func TestTheSeriesOfAViewGoWithIt(t *testing.T) {
 // runController runs one more controller with the same rights.
 func (f *fixture) runController(name string, args ...string) {
 	f.Helper()
+	f.runControllerAs(controllerUser, name, args...)
+}
+
+func (f *fixture) runControllerAs(user, name string, args ...string) {
+	f.Helper()
 	_, err := shared.Run(f.Context(), supervise.Process{
 		Name: name, Path: filepath.Join(shared.Folder(), "controller"),
 		Args: append([]string{"--metrics-addr=0", "--health-addr=127.0.0.1:0"}, args...),
-		Env:  []string{"RUNTIME_NAMESPACE=markdown-view-system", "KUBECONFIG=" + f.kubeconfig(controllerUser, "system:serviceaccounts", "system:authenticated")},
+		Env:  []string{"RUNTIME_NAMESPACE=markdown-view-system", "KUBECONFIG=" + f.kubeconfig(user, "system:serviceaccounts", "system:authenticated")},
 	})
 	if err != nil {
 		f.Fatal(err)

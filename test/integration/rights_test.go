@@ -182,6 +182,43 @@ func (f *fixture) doEverything() {
 	f.status("other", metav1.ConditionFalse, v1.ConflictReason)
 }
 
+// TestAControllerOfOneNamespace has no rights but there, as docs/controller.md says.
+func TestAControllerOfOneNamespace(t *testing.T) {
+	clustertest.Need(t, shared, cluster.RequestLog, cluster.Faults)
+	f := newFixture(t)
+	user := "system:serviceaccount:" + f.namespace + ":controller"
+	f.bind(user, "markdown-view-controller")
+	f.eventually("its rights", func() string {
+		if !f.may(user, serviceAccountGroups, "patch deployments.apps") {
+			return "they aren't in force"
+		}
+		return ""
+	})
+	address := freeAddress(t)
+	f.runControllerAs(user, "controller-of-one", "--metrics-addr="+address, "--namespaces="+f.namespace)
+	f.create(f.view("docs"))
+	f.ready("docs")
+	f.eventually("this controller to have seen the view", func() string {
+		text, err := scrape(address)
+		if err != nil {
+			return err.Error()
+		}
+		if !strings.Contains(text, "gotk_reconcile_duration_seconds_count{") {
+			return "it has reconciled nothing"
+		}
+		return ""
+	})
+	requests, err := shared.Requests(t.Context(), 0, cluster.By(user))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range requests {
+		if r.Code == http.StatusForbidden && r.Resource != "" {
+			t.Errorf("forbidden: %s", r)
+		}
+	}
+}
+
 // rights are what the controller's roles give, one verb and resource each.
 func (f *fixture) rights() []string {
 	f.Helper()
