@@ -1,4 +1,4 @@
-// Command bench measures the function and prints each figure as a ratio to a
+// Command bench measures the function and the controller, and prints each figure as a ratio to a
 // baseline of the same run: the machines that it runs on are shared, so a time by
 // itself says little.
 package main
@@ -41,6 +41,7 @@ func main() {
 	flag.StringVar(&b.kustomize, "kustomize", "", "kustomize's program")
 	flag.StringVar(&b.book, "book", "", "the source folder of a large mdBook; the measures of one are left out without it")
 	flag.IntVar(&b.views, "views", 1000, "how many views are expanded")
+	flag.IntVar(&b.clusterViews, "cluster-views", 500, "how many views the controller is measured with; 0 leaves it out")
 	flag.IntVar(&b.runs, "runs", 3, "how often each side is run; the fastest counts")
 	flag.Parse()
 	exitOn(b.run(os.Stdout))
@@ -76,14 +77,19 @@ func printMemory(program string) error {
 type bench struct {
 	fn, kustomize, book string
 	views, runs         int
+	clusterViews        int
 
 	self, dir string
 	table     *tabwriter.Writer
 }
 
 func (b *bench) run(out io.Writer) error {
-	if b.fn == "" || b.kustomize == "" {
-		return fmt.Errorf("-fn and -kustomize are required: use make bench")
+	measures := []func() error{b.inCluster}
+	switch {
+	case b.fn != "" && b.kustomize != "":
+		measures = []func() error{b.alone, b.directory, b.startup, b.inCluster, b.insideKustomize}
+	case b.fn != "" || b.kustomize != "":
+		return fmt.Errorf("-fn and -kustomize are both required to measure the function: use make bench")
 	}
 	var err error
 	if b.self, err = os.Executable(); err != nil {
@@ -96,7 +102,7 @@ func (b *bench) run(out io.Writer) error {
 
 	b.table = tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(b.table, "measure\tours\tbaseline\tratio\tgoal")
-	for _, measure := range []func() error{b.alone, b.directory, b.startup, b.insideKustomize} {
+	for _, measure := range measures {
 		if err := measure(); err != nil {
 			return err
 		}

@@ -25,9 +25,10 @@ import (
 
 	"github.com/zoetrope/markdown-view/test/cluster"
 	"github.com/zoetrope/markdown-view/test/cluster/clustertest"
+	"github.com/zoetrope/markdown-view/test/product"
 )
 
-const systemNamespace = "markdown-view-system"
+const systemNamespace = product.Namespace
 
 // TestTheManagersManifestsAreAdmitted applies config/default as a user does, with
 // the image's name and the component of events, where what isn't restricted is both
