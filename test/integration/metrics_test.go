@@ -129,7 +129,7 @@ func (f *fixture) runControllerAs(user, name string, args ...string) {
 	controller, err := f.Cluster.Run(f.Context(), supervise.Process{
 		Name: name, Path: f.Program("controller"),
 		Args: append([]string{"--metrics-addr=0", "--health-addr=127.0.0.1:0"}, args...),
-		Env:  []string{"KUBECONFIG=" + f.kubeconfig(user, "system:serviceaccounts", "system:authenticated")},
+		Env:  []string{"TMPDIR=" + f.Cluster.Folder(), "KUBECONFIG=" + f.kubeconfig(user, "system:serviceaccounts", "system:authenticated")},
 	})
 	f.must(err)
 	f.killLater(controller)
