@@ -50,7 +50,8 @@ func (r *Reconciler) read(ctx context.Context, c *child) error {
 	key := client.ObjectKeyFromObject(c.live)
 	err := r.Get(ctx, key, c.live)
 	if err == nil && c.keep != nil {
-		return c.keep()
+		c.desired, err = c.keep()
+		return err
 	}
 	if !apierrors.IsNotFound(err) {
 		return err

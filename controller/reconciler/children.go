@@ -2,6 +2,7 @@ package reconciler
 
 import (
 	"fmt"
+	"maps"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -27,8 +28,8 @@ type child struct {
 	owned func() (any, error)
 	// foreign lists fields of live that nobody but us may set.
 	foreign func() map[string][]string
-	// keep changes desired to keep something of live; nil for most.
-	keep func() error
+	// keep returns desired with what is to stay of live; nil if that is nothing.
+	keep func() (any, error)
 	// comparison is that with a version of live.
 	comparison struct {
 		version        string
@@ -75,29 +76,32 @@ func deploymentChild(desired *appsv1ac.DeploymentApplyConfiguration) *child {
 	return &child{
 		kind: "Deployment", group: appsv1.GroupName, desired: desired, live: live,
 		owned: func() (any, error) { return appsv1ac.ExtractDeployment(live, generator.FieldManager) },
-		keep:  func() error { return keepLastApplied(desired, live) },
+		keep:  func() (any, error) { return keepLastApplied(desired, live) },
 	}
 }
 
 // keepLastApplied keeps what kubectl apply noted for itself on a Deployment that is
 // being adopted: to remove an annotation begins a generation. It isn't asked for
 // again, so that it goes with the first change that does so anyway.
-func keepLastApplied(desired *appsv1ac.DeploymentApplyConfiguration, live *appsv1.Deployment) error {
+func keepLastApplied(desired *appsv1ac.DeploymentApplyConfiguration, live *appsv1.Deployment) (any, error) {
 	noted, there := live.Annotations[corev1.LastAppliedConfigAnnotation]
 	if !there {
-		return nil
+		return desired, nil
 	}
 	owned, err := appsv1ac.ExtractDeployment(live, generator.FieldManager)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if owned.ObjectMetaApplyConfiguration != nil {
 		if _, ours := owned.Annotations[corev1.LastAppliedConfigAnnotation]; ours {
-			return nil
+			return desired, nil
 		}
 	}
-	desired.WithAnnotations(map[string]string{corev1.LastAppliedConfigAnnotation: noted})
-	return nil
+	// A copy: desired is remembered.
+	keeping, metadata := *desired, *desired.ObjectMetaApplyConfiguration
+	metadata.Annotations = maps.Clone(metadata.Annotations)
+	keeping.ObjectMetaApplyConfiguration = &metadata
+	return keeping.WithAnnotations(map[string]string{corev1.LastAppliedConfigAnnotation: noted}), nil
 }
 
 func serviceChild(desired *corev1ac.ServiceApplyConfiguration) *child {

@@ -109,8 +109,8 @@ func checkSelected(t *testing.T, deployment *appsv1.Deployment, objects []*unstr
 			selectors["PodDisruptionBudget "+budget.Name] = *budget.Spec.Selector
 		}
 	}
-	if len(selectors) != 3 {
-		t.Errorf("not two network policies and a disruption budget: %v", selectors)
+	if len(selectors) != 2 {
+		t.Errorf("not a network policy and a disruption budget: %v", selectors)
 	}
 	for name, selector := range selectors {
 		matcher, err := metav1.LabelSelectorAsSelector(&selector)

@@ -21,6 +21,7 @@ import (
 
 	v1 "github.com/zoetrope/markdown-view/api/v1"
 	"github.com/zoetrope/markdown-view/test/cluster"
+	"github.com/zoetrope/markdown-view/test/cluster/supervise"
 )
 
 // servedFile lists the metrics that config/monitoring names, with type and labels as
@@ -48,6 +49,9 @@ func TestTheListedMetricsAreServed(t *testing.T) {
 		}
 		if !strings.Contains(text, `markdownview_info{name="docs",namespace="`+f.namespace+`",ready="True",reason="Healthy"`) {
 			return "the view isn't served as Healthy"
+		}
+		if !strings.Contains(text, "gotk_reconcile_duration_seconds_count{") || !strings.Contains(text, "leader_election_master_status{") {
+			return "this controller hasn't reconciled it yet"
 		}
 		got = families(text)
 		for line := range strings.Lines(string(listed)) {
@@ -116,7 +120,22 @@ func TestTheSeriesOfAViewGoWithIt(t *testing.T) {
 // runController runs one more controller with the same rights.
 func (f *fixture) runController(name string, args ...string) {
 	f.Helper()
-	controller := f.controller(name, args...)
+	f.killLater(f.controller(name, args...))
+}
+
+// runControllerAs runs one more controller with a user's rights.
+func (f *fixture) runControllerAs(user, name string, args ...string) {
+	f.Helper()
+	controller, err := f.Cluster.Run(f.Context(), supervise.Process{
+		Name: name, Path: f.Program("controller"),
+		Args: append([]string{"--metrics-addr=0", "--health-addr=127.0.0.1:0"}, args...),
+		Env:  []string{"TMPDIR=" + f.Cluster.Folder(), "KUBECONFIG=" + f.kubeconfig(user, "system:serviceaccounts", "system:authenticated")},
+	})
+	f.must(err)
+	f.killLater(controller)
+}
+
+func (f *fixture) killLater(controller *cluster.Component) {
 	f.Cleanup(func() {
 		_ = controller.Kill(context.WithoutCancel(f.Context())) // it ends with the cluster at the latest
 	})

@@ -98,6 +98,11 @@ var unseen = func() map[string]string {
 			reasons[verb+resource+".source.toolkit.fluxcd.io"] = "this cluster has no Flux"
 		}
 	}
+	for _, resource := range []string{"gitrepositories", "ocirepositories", "buckets", "externalartifacts"} {
+		for _, verb := range []string{"list", "watch"} {
+			reasons[verb+" "+resource+".source.toolkit.fluxcd.io"] = "Flux isn't installed here"
+		}
+	}
 	return reasons
 }()
 
@@ -175,6 +180,43 @@ func (f *fixture) doEverything() {
 	f.create(service)
 	f.create(f.view("other"))
 	f.status("other", metav1.ConditionFalse, v1.ConflictReason)
+}
+
+// TestAControllerOfOneNamespace has no rights but there, as docs/controller.md says.
+func TestAControllerOfOneNamespace(t *testing.T) {
+	clustertest.Need(t, shared, cluster.RequestLog, cluster.Faults)
+	f := newFixture(t)
+	user := "system:serviceaccount:" + f.namespace + ":controller"
+	f.bind(user, "markdown-view-controller")
+	f.eventually("its rights", func() string {
+		if !f.may(user, serviceAccountGroups, "patch deployments.apps") {
+			return "they aren't in force"
+		}
+		return ""
+	})
+	address := freeAddress(t)
+	f.runControllerAs(user, "controller-of-one", "--metrics-addr="+address, "--namespaces="+f.namespace)
+	f.create(f.view("docs"))
+	f.ready("docs")
+	f.eventually("this controller to have seen the view", func() string {
+		text, err := scrape(address)
+		if err != nil {
+			return err.Error()
+		}
+		if !strings.Contains(text, "gotk_reconcile_duration_seconds_count{") {
+			return "it has reconciled nothing"
+		}
+		return ""
+	})
+	requests, err := shared.Requests(t.Context(), 0, cluster.By(user))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range requests {
+		if r.Code == http.StatusForbidden && r.Resource != "" {
+			t.Errorf("forbidden: %s", r)
+		}
+	}
 }
 
 // rights are what the controller's roles give, one verb and resource each.

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/promql/parser"
 )
 
@@ -67,8 +66,7 @@ func TestTheDashboardAsksForWhatIsServed(t *testing.T) {
 func checkNames(t *testing.T, where, text string) {
 	t.Helper()
 	series, found := served(t), 0
-	var visit func(node parser.Node, path []parser.Node) error
-	visit = func(node parser.Node, path []parser.Node) error {
+	visit := func(node parser.Node, path []parser.Node) error {
 		selector, ok := node.(*parser.VectorSelector)
 		if !ok {
 			return nil
@@ -96,7 +94,7 @@ func checkNames(t *testing.T, where, text string) {
 func used(selector *parser.VectorSelector, path []parser.Node) []string {
 	var list []string
 	for _, matcher := range selector.LabelMatchers {
-		if matcher.Name != labels.MetricName {
+		if matcher.Name != "__name__" {
 			list = append(list, matcher.Name)
 		}
 	}

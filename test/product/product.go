@@ -156,6 +156,6 @@ func (p *Product) RunController(ctx context.Context, name string, args ...string
 	return p.Cluster.Run(ctx, supervise.Process{
 		Name: name, Path: p.Program("controller"),
 		Args: append([]string{"--metrics-addr=0", "--health-addr=127.0.0.1:0"}, args...),
-		Env:  []string{"KUBECONFIG=" + kubeconfig, "RUNTIME_NAMESPACE=" + Namespace},
+		Env:  []string{"KUBECONFIG=" + kubeconfig, "RUNTIME_NAMESPACE=" + Namespace, "TMPDIR=" + p.Cluster.Folder()},
 	})
 }

@@ -91,7 +91,7 @@ func (d *demo) startController(ctx context.Context) error {
 		Name: "controller",
 		Path: filepath.Join(d.bin, "controller"),
 		Args: []string{"--metrics-addr=0", "--health-addr=127.0.0.1:0"},
-		Env:  []string{"KUBECONFIG=" + kubeconfig},
+		Env:  []string{"KUBECONFIG=" + kubeconfig, "TMPDIR=" + d.cluster.Folder()}, // so that all of it goes
 	})
 	return err
 }

@@ -18,11 +18,9 @@ import (
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
 	began := time.Now()
 	log := build.Log(func(line string) { fmt.Printf("[%4.0fs] %s\n", time.Since(began).Seconds(), line) })
-	if err := run(ctx, log); err != nil {
+	if err := run(log); err != nil {
 		fmt.Fprintln(os.Stderr, "run:", err)
 		os.Exit(1)
 	}
@@ -46,7 +44,9 @@ served. The controller's log is %[3]s
 `
 
 // run returns when it is interrupted, and leaves nothing.
-func run(ctx context.Context, log build.Log) (err error) {
+func run(log build.Log) (err error) {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
 	if build.NotNeeded() {
 		return errors.New("USE_EXISTING_CLUSTER is set, but this starts a control plane of its own: unset it")
 	}
