@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"time"
 
 	flag "github.com/spf13/pflag"
@@ -151,7 +152,7 @@ func run(ctx context.Context, o *options) error {
 	viewMetrics := reconciler.NewMetrics(mgr.GetCache())
 	metrics.Registry.MustRegister(viewMetrics)
 
-	artifacts, err := os.MkdirTemp("", "markdown-view-artifacts-")
+	artifacts, err := artifactsFolder()
 	if err != nil {
 		return fmt.Errorf("make a folder for the artifacts of Flux's sources: %w", err)
 	}
@@ -171,6 +172,16 @@ func run(ctx context.Context, o *options) error {
 	}
 	ctrl.Log.Info("starting", "version", version)
 	return mgr.Start(ctx)
+}
+
+// artifactsFolder makes an empty folder. Its name is that of the last process with this
+// id: a container that was killed finds what it has left.
+func artifactsFolder() (string, error) {
+	folder := filepath.Join(os.TempDir(), fmt.Sprintf("markdown-view-artifacts-%d", os.Getpid()))
+	if err := os.RemoveAll(folder); err != nil {
+		return "", err
+	}
+	return folder, os.Mkdir(folder, 0o700)
 }
 
 func newManager(o *options, selector labels.Selector) (ctrl.Manager, error) {
