@@ -317,9 +317,11 @@ func (f *field) emptyHeap(ctx context.Context) (float64, error) {
 	}
 	var heap float64
 	err = f.until(ctx, "the empty controller", func() (string, error) {
-		if heap, err = empty.heap(ctx); err != nil {
-			return err.Error(), nil
+		value, unready := empty.heap(ctx)
+		if unready != nil {
+			return unready.Error(), nil //nolint:nilerr // it is waited for
 		}
+		heap = value
 		return "", nil
 	})
 	if err != nil {

@@ -75,7 +75,7 @@ func TestAWebhookThatRejects(t *testing.T) {
 		response.Allowed = false
 		response.Result = &metav1.Status{Message: "no viewers on Saturdays"}
 	})
-	f.inForce("refused", func(d *appsv1.Deployment) bool { return false })
+	f.inForce("refused", func(*appsv1.Deployment) bool { return false })
 	f.create(f.view("docs"))
 	view := f.status("docs", metav1.ConditionFalse, v1.ApplyFailedReason)
 	if message := readyMessage(view); !strings.Contains(message, "Deployment viewer-docs") || !strings.Contains(message, "no viewers on Saturdays") {
@@ -95,7 +95,7 @@ func TestAWebhookThatTimesOut(t *testing.T) {
 		}
 	})
 	defer close(answer)
-	f.inForce("timed out", func(d *appsv1.Deployment) bool { return false })
+	f.inForce("timed out", func(*appsv1.Deployment) bool { return false })
 	f.create(f.view("docs"))
 	f.status("docs", metav1.ConditionFalse, v1.ApplyFailedReason)
 	other.create(other.view("docs"))

@@ -1,6 +1,7 @@
 package integration
 
 import (
+	"bytes"
 	"fmt"
 	"strings"
 	"testing"
@@ -184,5 +185,26 @@ func TestEveryRequestIsAllowed(t *testing.T) {
 		if request.Code == 403 {
 			t.Errorf("the controller was denied: %s", request)
 		}
+	}
+}
+
+// TestAPageThatJSONMakesLong fills a page with what encoders like to escape: six bytes
+// for one, it would be more than the API server reads.
+func TestAPageThatJSONMakesLong(t *testing.T) {
+	f := newFixture(t)
+	f.create(&corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{Name: "pages", Namespace: f.namespace},
+		BinaryData: map[string][]byte{
+			"SUMMARY.md": []byte("- [Start](start.md)\n"),
+			"start.md":   bytes.Repeat([]byte("<&>"), 300_000),
+		},
+	})
+	f.create(&v1.MarkdownView{
+		ObjectMeta: metav1.ObjectMeta{Name: "docs", Namespace: f.namespace},
+		Spec:       v1.MarkdownViewSpec{ContentFrom: []v1.ContentSource{{ConfigMapRef: &v1.ConfigMapSource{Name: "pages"}}}},
+	})
+	f.ready("docs")
+	if got := len(f.configMap().Data["start.md"]); got != 900_000 {
+		t.Errorf("the page has %d bytes", got)
 	}
 }
