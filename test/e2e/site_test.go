@@ -20,7 +20,7 @@ import (
 	"github.com/zoetrope/markdown-view/test/cluster"
 )
 
-// site is what a view's Service serves. On the node of its own it is asked at
+// site is what the Service of the view docs serves. On the node of its own it is asked at
 // its address, as by anyone in the cluster; in an existing cluster through the API
 // server.
 type site struct {
@@ -29,9 +29,9 @@ type site struct {
 	client *http.Client
 }
 
-func (f *fixture) site(view string) *site {
+func (f *fixture) site() *site {
 	f.Helper()
-	name := generator.ViewerName(view)
+	name := generator.ViewerName("docs")
 	if shared.Supports(cluster.Node) != nil {
 		return f.proxiedSite(name)
 	}

@@ -28,14 +28,14 @@ func TestTheTutorialsControllerIsReplaced(t *testing.T) {
 	view.Spec.Suspend = true // until its controller's objects are there
 	f.create(view)
 	f.tutorialObjects(view)
-	site := f.site("docs")
+	site := f.site()
 	site.shows("/", "Page 1")
 	site.shows("/removed.html", "Removed")
 	before := f.uids()
 
 	reader := site.reader("/")
 	f.change(func(view *v1.MarkdownView) { view.Spec.Suspend = false })
-	f.ready("docs")
+	f.ready()
 	for name, uid := range f.uids() {
 		if before[name] != uid {
 			t.Errorf("%s was made anew", name)
