@@ -70,7 +70,7 @@ func TestAnUpgradedControllerRollsTheViewers(t *testing.T) {
 	f.serve("Served all the time")
 	site := f.site()
 	site.shows("/", "Served all the time")
-	reader := site.reader("/")
+	reader := site.reader()
 
 	f.upgrade(images.next)
 	f.usesViewer(images.nextViewer)

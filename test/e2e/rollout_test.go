@@ -20,7 +20,7 @@ func TestAChangedPageLosesNoRequest(t *testing.T) {
 			site := f.site()
 			site.shows("/", "The old page")
 
-			reader := site.reader("/")
+			reader := site.reader()
 			f.eventually("two seconds of reading", func() string { return atLeast(reader, 20) })
 			f.change(page("The new page"))
 			f.ready()

@@ -125,7 +125,7 @@ type answer struct {
 	failed string
 }
 
-// reader asks for a page ten times a second, whatever becomes of the answers.
+// reader asks for the first page ten times a second, whatever becomes of the answers.
 type reader struct {
 	stop    context.CancelFunc
 	group   sync.WaitGroup
@@ -133,7 +133,7 @@ type reader struct {
 	answers []answer
 }
 
-func (s *site) reader(path string) *reader {
+func (s *site) reader() *reader {
 	ctx, stop := context.WithCancel(s.f.Context())
 	r := &reader{stop: stop}
 	s.f.Cleanup(stop)
@@ -145,16 +145,16 @@ func (s *site) reader(path string) *reader {
 			case <-ctx.Done():
 				return
 			case <-ticker.C:
-				r.group.Go(func() { r.ask(s, path) })
+				r.group.Go(func() { r.ask(s) })
 			}
 		}
 	})
 	return r
 }
 
-func (r *reader) ask(s *site, path string) {
+func (r *reader) ask(s *site) {
 	a := answer{at: time.Now()}
-	status, body, err := s.ask(context.WithoutCancel(s.f.Context()), path)
+	status, body, err := s.ask(context.WithoutCancel(s.f.Context()), "/")
 	switch {
 	case err != nil:
 		a.failed = err.Error()

@@ -128,7 +128,7 @@ func TestABrokenChangeLeavesTheOldPagesServed(t *testing.T) {
 	site.shows("/", "The old page")
 	old := f.pod()
 
-	reader := site.reader("/")
+	reader := site.reader()
 	f.change(func(view *v1.MarkdownView) { page("The new page")(view); broken(view) })
 	f.failed("1 new pods are not available", "exit code", lastWords)
 	const fiveMinutes, perSecond = 5 * 60, 10
