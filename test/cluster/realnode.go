@@ -10,7 +10,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -128,18 +127,20 @@ func (c *Cluster) addRealNode(ctx context.Context) error {
 	if err := c.startRegistry(ctx); err != nil {
 		return err
 	}
-	for _, process := range []supervise.Process{
+	processes := []supervise.Process{
 		{Name: Containerd, Path: containerd, Args: []string{"--config", "containerd.toml"}},
 		{Name: Kubelet, Path: filepath.Join(c.bin, Kubelet), Args: []string{
 			"--config=kubelet.yaml", "--kubeconfig=" + kubeconfigOf(Kubelet), "--hostname-override=" + realNode,
 			"--root-dir=" + filepath.Join(c.Folder(), "kubelet"), "--cert-dir=kubelet-pki", "--node-ip=" + c.network.node,
 		}},
 		{Name: KubeProxy, Path: filepath.Join(c.bin, KubeProxy), Args: []string{"--config=kube-proxy.yaml"}},
-	} {
+	}
+	for _, process := range processes {
 		process.Args = append(process.Args, c.options.Args[process.Name]...)
-		if err := c.add(process).launch(ctx); err != nil {
-			return err
-		}
+		c.add(process)
+	}
+	if err := c.StartNode(ctx); err != nil {
+		return err
 	}
 	err = c.until(ctx, "node "+realNode, func(ctx context.Context) error {
 		node, err := c.client.CoreV1().Nodes().Get(ctx, realNode, metav1.GetOptions{})
@@ -207,15 +208,7 @@ func (c *Cluster) startRegistry(ctx context.Context) error {
 		return err
 	}
 	err = c.until(ctx, "the registry", func(ctx context.Context) error {
-		request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+c.Registry()+"/v2/", nil)
-		if err != nil {
-			return err
-		}
-		response, err := http.DefaultClient.Do(request)
-		if err != nil {
-			return err
-		}
-		return response.Body.Close()
+		return get(ctx, http.DefaultClient, "http://"+c.Registry()+"/v2/")
 	}, Registry)
 	if err != nil {
 		return err
@@ -257,9 +250,10 @@ func (c *Cluster) KillContainers(uid, program string) error {
 	return supervise.KillContainers(c.Folder(), uid, program)
 }
 
-// StartNode starts the programs of a node that was stopped.
+// StartNode starts the programs of a node that was stopped, and returns when
+// kubelet works.
 func (c *Cluster) StartNode(ctx context.Context) error {
-	for _, name := range slices.Backward([]string{KubeProxy, Kubelet, Containerd}) {
+	for _, name := range []string{Containerd, KubeProxy} {
 		component, err := c.Component(name)
 		if err != nil {
 			return err
@@ -268,5 +262,37 @@ func (c *Cluster) StartNode(ctx context.Context) error {
 			return err
 		}
 	}
-	return nil
+	return c.startKubelet(ctx)
+}
+
+// startKubelet starts kubelet until it stays: it ends when containerd isn't
+// ready yet, and is started again by everybody who runs it.
+func (c *Cluster) startKubelet(ctx context.Context) error {
+	kubelet, err := c.Component(Kubelet)
+	if err != nil {
+		return err
+	}
+	client := &http.Client{Timeout: time.Second, Transport: &http.Transport{DialContext: c.DialNode, DisableKeepAlives: true}}
+	return c.until(ctx, "kubelet to work", func(ctx context.Context) error {
+		if state, err := kubelet.State(ctx); err != nil || !state.Running {
+			return errors.Join(err, kubelet.launch(ctx), errors.New("it has just been started"))
+		}
+		return get(ctx, client, "http://127.0.0.1:10248/healthz")
+	}, Containerd)
+}
+
+// get returns nil if a server says that all is well.
+func get(ctx context.Context, client *http.Client, url string) error {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return err
+	}
+	response, err := client.Do(request)
+	if err != nil {
+		return err
+	}
+	if response.StatusCode != http.StatusOK {
+		err = fmt.Errorf("%s: %s", url, response.Status)
+	}
+	return errors.Join(err, response.Body.Close())
 }

@@ -44,8 +44,8 @@ func TestEveryPageOfABookIsServed(t *testing.T) {
 		view.Spec.Markdowns["SUMMARY.md"] += "\n[障害対応](障害/対応%20手順.md)\n"
 		view.Spec.BookToml = plain
 		f.create(view)
-		f.ready("docs")
-		f.site("docs").shows("/障害/対応 手順.html", "障害対応")
+		f.ready()
+		f.site().shows("/障害/対応 手順.html", "障害対応")
 		f.servesChapters(view.Spec.Markdowns["SUMMARY.md"])
 		f.publishesNothingOfTheMount()
 	})
@@ -89,7 +89,7 @@ func (f *fixture) servesBook(folder string) {
 		f.Fatal(err)
 	}
 	f.servesChapters(string(content))
-	site, count := f.site("docs"), 0
+	site, count := f.site(), 0
 	for _, file := range files(f.T, folder) {
 		if path.Ext(file) == ".md" {
 			continue
@@ -114,7 +114,7 @@ func (f *fixture) servesChapters(text string) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	site, count := f.site("docs"), 0
+	site, count := f.site(), 0
 	site.page("/")
 	for chapter := range book.Chapters() {
 		if chapter.Draft() {

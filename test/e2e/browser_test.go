@@ -26,7 +26,7 @@ func tutorial(view *v1.MarkdownView) {
 func TestAReaderOpensTheTutorialsBook(t *testing.T) {
 	f := newFixture(t)
 	f.serve("", tutorial)
-	site := f.site("docs")
+	site := f.site()
 	for _, want := range []string{"Page 1</a></h1>", "一ページ目のコンテンツです。"} {
 		site.shows("/", want)
 	}
@@ -59,7 +59,7 @@ func TestAReaderOpensTheTutorialsBook(t *testing.T) {
 func TestAReaderOpensTheHandbook(t *testing.T) {
 	f := newFixture(t)
 	f.applyBook(handbook)
-	site := f.site("docs")
+	site := f.site()
 	site.page("/on-call/escalation.html")
 	ctx := f.browser()
 	do(ctx, f, "open a page", chromedp.Navigate(site.local()+"/on-call/escalation.html"))

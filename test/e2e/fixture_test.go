@@ -86,7 +86,7 @@ func (f *fixture) serve(text string, changes ...func(*v1.MarkdownView)) *v1.Mark
 		change(view)
 	}
 	f.create(view)
-	return f.ready("docs")
+	return f.ready()
 }
 
 func (f *fixture) create(object client.Object) {
@@ -107,9 +107,8 @@ func (f *fixture) get(object client.Object, name string) bool {
 	return err == nil
 }
 
-// change edits the view docs, again if it was changed meanwhile, and returns its
-// new generation.
-func (f *fixture) change(edit func(*v1.MarkdownView)) int64 {
+// change edits the view docs, again if it was changed meanwhile.
+func (f *fixture) change(edit func(*v1.MarkdownView)) {
 	f.Helper()
 	view := &v1.MarkdownView{}
 	f.eventually("the change of docs", func() string {
@@ -122,7 +121,6 @@ func (f *fixture) change(edit func(*v1.MarkdownView)) int64 {
 		}
 		return ""
 	})
-	return view.Generation
 }
 
 // eventually waits until a condition holds; it returns what is missing.
@@ -143,13 +141,12 @@ func (f *fixture) within(limit time.Duration, what string, missing func() string
 	}
 }
 
-// status waits until a view's Ready condition speaks of its current generation
-// and is as it should.
-func (f *fixture) status(name string, want metav1.ConditionStatus, reason string) *v1.MarkdownView {
+// ready waits until the view docs is Ready in its current generation.
+func (f *fixture) ready() *v1.MarkdownView {
 	f.Helper()
 	view := &v1.MarkdownView{}
-	f.eventually(fmt.Sprintf("%s to be Ready=%s, %s", name, want, reason), func() string {
-		if !f.get(view, name) {
+	f.eventually("docs to be Ready", func() string {
+		if !f.get(view, "docs") {
 			return "the view doesn't exist"
 		}
 		ready := conditions.Get(view, meta.ReadyCondition)
@@ -158,17 +155,12 @@ func (f *fixture) status(name string, want metav1.ConditionStatus, reason string
 			return "it has no Ready condition"
 		case ready.ObservedGeneration != view.Generation:
 			return "its Ready condition is of an earlier generation: " + ready.Message
-		case ready.Status != want || ready.Reason != reason:
+		case ready.Status != metav1.ConditionTrue:
 			return fmt.Sprintf("it is Ready=%s, %s: %s", ready.Status, ready.Reason, ready.Message)
 		}
 		return ""
 	})
 	return view
-}
-
-func (f *fixture) ready(name string) *v1.MarkdownView {
-	f.Helper()
-	return f.status(name, metav1.ConditionTrue, v1.HealthyReason)
 }
 
 // failed waits until the view docs says that its rollout has failed, with these
@@ -194,11 +186,11 @@ func (f *fixture) failed(words ...string) {
 	})
 }
 
-// pods returns a view's pods, but those that are being deleted.
-func (f *fixture) pods(name string) []corev1.Pod {
+// pods returns those of the view docs, but those that are being deleted.
+func (f *fixture) pods() []corev1.Pod {
 	f.Helper()
 	var list corev1.PodList
-	if err := admin.List(f.Context(), &list, client.InNamespace(f.namespace), client.MatchingLabels(generator.Labels(name))); err != nil {
+	if err := admin.List(f.Context(), &list, client.InNamespace(f.namespace), client.MatchingLabels(generator.Labels("docs"))); err != nil {
 		f.Fatal(err)
 	}
 	return slices.DeleteFunc(list.Items, func(pod corev1.Pod) bool { return pod.DeletionTimestamp != nil })
@@ -207,7 +199,7 @@ func (f *fixture) pods(name string) []corev1.Pod {
 // pod returns the only pod of the view docs.
 func (f *fixture) pod() *corev1.Pod {
 	f.Helper()
-	pods := f.pods("docs")
+	pods := f.pods()
 	if len(pods) != 1 {
 		f.Fatalf("docs has %d pods, want 1", len(pods))
 	}

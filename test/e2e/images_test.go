@@ -125,11 +125,11 @@ func (b *builder) standIn(ctx context.Context) error {
 	if os.Getenv("E2E_BUILDER") != "" {
 		return nil
 	}
-	out, err := b.run(ctx, "../..", "go", "mod", "download")
-	if err != nil {
+	if _, err := b.run(ctx, "../..", "go", "mod", "download"); err != nil {
 		return err
 	}
-	if out, err = b.run(ctx, "../..", "go", "env", "GOROOT", "GOMODCACHE", "GOCACHE"); err != nil {
+	out, err := b.run(ctx, "../..", "go", "env", "GOROOT", "GOMODCACHE", "GOCACHE")
+	if err != nil {
 		return err
 	}
 	folders := strings.Fields(out)

@@ -42,14 +42,15 @@ func TestNothingIsLeftBehind(t *testing.T) {
 			if err := kill(owner.Process.Pid, supervisor); err != nil {
 				t.Fatal(err)
 			}
+			// The owner is the only one who could see that its supervisor is gone.
+			_ = owner.Process.Kill() // it may have been killed already
+			_ = owner.Wait()
 			f.eventually("the supervisor to end", func() string {
 				if syscall.Kill(supervisor, 0) == nil {
 					return "it runs"
 				}
 				return ""
 			})
-			_ = owner.Process.Kill() // it may have been killed already
-			_ = owner.Wait()
 			// What the next start does.
 			f.eventually("the rest to be removed", func() string {
 				if err := supervise.Reap(os.TempDir()); err != nil {

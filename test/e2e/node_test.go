@@ -18,8 +18,8 @@ func TestAKilledContainerComesBack(t *testing.T) {
 	f := newFixture(t)
 	f.serve("Still here")
 	f.killContainer(f.pod())
-	f.ready("docs")
-	f.site("docs").shows("/", "Still here")
+	f.ready()
+	f.site().shows("/", "Still here")
 }
 
 func TestViewsRecoverWhenTheNodeWasRestarted(t *testing.T) {
@@ -43,14 +43,14 @@ func TestViewsRecoverWhenTheNodeWasRestarted(t *testing.T) {
 		}
 		return ""
 	})
-	f.ready("docs")
-	f.site("docs").shows("/", "Still here")
+	f.ready()
+	f.site().shows("/", "Still here")
 	waitForController(f)
 
 	// And what changes from now on is applied and served.
 	f.change(page("Changed afterwards"))
-	f.ready("docs")
-	f.site("docs").shows("/", "Changed afterwards")
+	f.ready()
+	f.site().shows("/", "Changed afterwards")
 }
 
 func waitForController(f *fixture) {
@@ -68,16 +68,16 @@ func TestAnUpgradedControllerRollsTheViewers(t *testing.T) {
 	}
 	f := newExclusiveFixture(t)
 	f.serve("Served all the time")
-	site := f.site("docs")
+	site := f.site()
 	site.shows("/", "Served all the time")
-	reader := site.reader("/")
+	reader := site.reader()
 
 	f.upgrade(images.next)
 	f.usesViewer(images.nextViewer)
-	f.ready("docs")
+	f.ready()
 	f.upgrade(images.product)
 	f.usesViewer(generator.DefaultViewerImage)
-	f.ready("docs")
+	f.ready()
 
 	answers := reader.end()
 	for _, a := range failures(answers) {

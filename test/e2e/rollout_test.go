@@ -17,13 +17,13 @@ func TestAChangedPageLosesNoRequest(t *testing.T) {
 		t.Run(fmt.Sprintf("with %d replicas", replicas), func(t *testing.T) {
 			f := newFixture(t)
 			f.serve("The old page", func(view *v1.MarkdownView) { view.Spec.Replicas = &replicas })
-			site := f.site("docs")
+			site := f.site()
 			site.shows("/", "The old page")
 
-			reader := site.reader("/")
+			reader := site.reader()
 			f.eventually("two seconds of reading", func() string { return atLeast(reader, 20) })
 			f.change(page("The new page"))
-			f.ready("docs")
+			f.ready()
 			ready := time.Now()
 			seen := reader.count()
 			// Longer than the old pods have left.
@@ -92,5 +92,5 @@ func TestPodsStopWithinSeconds(t *testing.T) {
 	if most := 15 * time.Second; took > most {
 		t.Errorf("the pod took %s to stop, may take %s", took, most)
 	}
-	f.ready("docs")
+	f.ready()
 }

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/fluxcd/pkg/apis/meta"
@@ -25,13 +24,13 @@ func TestScaling(t *testing.T) {
 
 	f.kubectl("scale", "markdownview/docs", "--replicas=0")
 	f.runs(0)
-	if message := conditions.GetMessage(f.ready("docs"), meta.ReadyCondition); !strings.Contains(message, "Parked") {
+	if message := conditions.GetMessage(f.ready(), meta.ReadyCondition); !strings.Contains(message, "Parked") {
 		t.Errorf("a parked view says %q", message)
 	}
 
 	f.kubectl("scale", "markdownview/docs", "--replicas=1")
 	f.runs(1)
-	f.site("docs").shows("/", "Scaled")
+	f.site().shows("/", "Scaled")
 
 	least := int32(2)
 	f.create(&autoscalingv2.HorizontalPodAutoscaler{
@@ -43,36 +42,11 @@ func TestScaling(t *testing.T) {
 		},
 	})
 	f.runs(2)
-	f.stays(2, 10*time.Second)
-}
-
-// runs waits until the view docs is Ready with so many pods.
-func (f *fixture) runs(count int) {
-	f.Helper()
-	f.eventually(fmt.Sprintf("%d pods", count), func() string {
-		if pods := f.pods("docs"); len(pods) != count {
-			return fmt.Sprintf("there are %d", len(pods))
-		}
-		return ""
-	})
-	view := f.ready("docs")
-	if got := view.Status.Replicas; got != int32(count) {
-		f.eventually("the status to show them", func() string {
-			if f.get(view, "docs") && view.Status.Replicas == int32(count) {
-				return ""
-			}
-			return fmt.Sprintf("it shows %d", view.Status.Replicas)
-		})
-	}
-}
-
-// stays looks for a while whether the number of pods is left alone.
-func (f *fixture) stays(count int, long time.Duration) {
-	f.Helper()
-	until := time.Now().Add(long)
-	f.eventually("the time to pass", func() string {
-		if pods := f.pods("docs"); len(pods) != count {
-			f.Fatalf("there are %d pods, want %d: %v", len(pods), count, names(pods))
+	// Nobody takes the replica back.
+	until := time.Now().Add(10 * time.Second)
+	f.eventually("ten seconds to pass", func() string {
+		if pods := f.pods(); len(pods) != 2 {
+			t.Fatalf("there are %d pods, want 2", len(pods))
 		}
 		if time.Now().Before(until) {
 			return "not yet"
@@ -81,10 +55,22 @@ func (f *fixture) stays(count int, long time.Duration) {
 	})
 }
 
-func names(pods []corev1.Pod) []string {
-	var list []string
-	for i := range pods {
-		list = append(list, pods[i].Name)
+// runs waits until the view docs is Ready with so many pods.
+func (f *fixture) runs(count int) {
+	f.Helper()
+	f.eventually(fmt.Sprintf("%d pods", count), func() string {
+		if pods := f.pods(); len(pods) != count {
+			return fmt.Sprintf("there are %d", len(pods))
+		}
+		return ""
+	})
+	view := f.ready()
+	if got := view.Status.Replicas; got != int32(count) {
+		f.eventually("the status to show them", func() string {
+			if f.get(view, "docs") && view.Status.Replicas == int32(count) {
+				return ""
+			}
+			return fmt.Sprintf("it shows %d", view.Status.Replicas)
+		})
 	}
-	return list
 }

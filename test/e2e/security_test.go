@@ -65,7 +65,7 @@ func (f *fixture) restrict() {
 func (f *fixture) expand(view *v1.MarkdownView) string {
 	f.Helper()
 	view = view.DeepCopy()
-	view.TypeMeta.SetGroupVersionKind(v1.GroupVersion.WithKind(v1.Kind))
+	view.SetGroupVersionKind(v1.GroupVersion.WithKind(v1.Kind))
 	view.Status, view.ManagedFields, view.UID, view.ResourceVersion = v1.MarkdownViewStatus{}, nil, "", ""
 	manifest, err := yaml.Marshal(view)
 	if err != nil {

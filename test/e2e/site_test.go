@@ -20,7 +20,7 @@ import (
 	"github.com/zoetrope/markdown-view/test/cluster"
 )
 
-// site is what a view's Service serves. On the node of its own it is asked at
+// site is what the Service of the view docs serves. On the node of its own it is asked at
 // its address, as by anyone in the cluster; in an existing cluster through the API
 // server.
 type site struct {
@@ -29,9 +29,9 @@ type site struct {
 	client *http.Client
 }
 
-func (f *fixture) site(view string) *site {
+func (f *fixture) site() *site {
 	f.Helper()
-	name := generator.ViewerName(view)
+	name := generator.ViewerName("docs")
 	if shared.Supports(cluster.Node) != nil {
 		return f.proxiedSite(name)
 	}
@@ -125,7 +125,7 @@ type answer struct {
 	failed string
 }
 
-// reader asks for a page ten times a second, whatever becomes of the answers.
+// reader asks for the first page ten times a second, whatever becomes of the answers.
 type reader struct {
 	stop    context.CancelFunc
 	group   sync.WaitGroup
@@ -133,7 +133,7 @@ type reader struct {
 	answers []answer
 }
 
-func (s *site) reader(path string) *reader {
+func (s *site) reader() *reader {
 	ctx, stop := context.WithCancel(s.f.Context())
 	r := &reader{stop: stop}
 	s.f.Cleanup(stop)
@@ -145,16 +145,16 @@ func (s *site) reader(path string) *reader {
 			case <-ctx.Done():
 				return
 			case <-ticker.C:
-				r.group.Go(func() { r.ask(s, path) })
+				r.group.Go(func() { r.ask(s) })
 			}
 		}
 	})
 	return r
 }
 
-func (r *reader) ask(s *site, path string) {
+func (r *reader) ask(s *site) {
 	a := answer{at: time.Now()}
-	status, body, err := s.ask(context.WithoutCancel(s.f.Context()), path)
+	status, body, err := s.ask(context.WithoutCancel(s.f.Context()), "/")
 	switch {
 	case err != nil:
 		a.failed = err.Error()

@@ -47,8 +47,8 @@ func TestTheViewSaysWhatIsWrong(t *testing.T) {
 			f.create(view)
 			f.failed(trouble.words...)
 			f.change(trouble.fix)
-			f.ready("docs")
-			f.site("docs").shows("/", "Healed")
+			f.ready()
+			f.site().shows("/", "Healed")
 		})
 	}
 }
@@ -63,9 +63,9 @@ func TestTheViewSaysThatTheReadinessProbeFails(t *testing.T) {
 	f.serve("Healed", quick)
 	f.change(func(view *v1.MarkdownView) { view.Spec.ViewerImage = sleeper })
 	f.failed("readiness probe fails")
-	f.site("docs").shows("/", "Healed") // by the pod that was there
+	f.site().shows("/", "Healed") // by the pod that was there
 	f.change(func(view *v1.MarkdownView) { view.Spec.ViewerImage = "" })
-	f.ready("docs")
+	f.ready()
 }
 
 func TestTheViewSaysThatThereIsNoRoom(t *testing.T) {
@@ -79,7 +79,7 @@ func TestTheViewSaysThatThereIsNoRoom(t *testing.T) {
 	if err := admin.Delete(t.Context(), filler); err != nil {
 		t.Fatal(err)
 	}
-	f.ready("docs") // without help
+	f.ready() // without help
 }
 
 // fillNode makes a pod that asks for all CPU time that is left.
@@ -96,6 +96,9 @@ func (f *fixture) fillNode() *corev1.Pod {
 	}
 	left := nodes.Items[0].Status.Allocatable.Cpu().MilliValue()
 	for i := range pods.Items {
+		if pods.Items[i].DeletionTimestamp != nil {
+			continue // the filler waits until it is gone
+		}
 		for j := range pods.Items[i].Spec.Containers {
 			left -= pods.Items[i].Spec.Containers[j].Resources.Requests.Cpu().MilliValue()
 		}
@@ -121,11 +124,11 @@ func (f *fixture) fillNode() *corev1.Pod {
 func TestABrokenChangeLeavesTheOldPagesServed(t *testing.T) {
 	f := newFixture(t)
 	f.serve("The old page", quick)
-	site := f.site("docs")
+	site := f.site()
 	site.shows("/", "The old page")
 	old := f.pod()
 
-	reader := site.reader("/")
+	reader := site.reader()
 	f.change(func(view *v1.MarkdownView) { page("The new page")(view); broken(view) })
 	f.failed("1 new pods are not available", "exit code", lastWords)
 	const fiveMinutes, perSecond = 5 * 60, 10
@@ -145,11 +148,11 @@ func TestABrokenChangeLeavesTheOldPagesServed(t *testing.T) {
 		clustertest.Need(t, shared, cluster.Node)
 		f := &fixture{T: t, namespace: f.namespace}
 		f.killContainer(old)
-		f.site("docs").shows("/", "The old page")
+		f.site().shows("/", "The old page")
 	})
 
 	f.change(func(view *v1.MarkdownView) { view.Spec.BookToml = "" })
-	f.ready("docs")
+	f.ready()
 	site.shows("/", "The new page")
 }
 
@@ -177,7 +180,7 @@ func TestNoPodStartsWithOtherPagesThanItsOwn(t *testing.T) {
 	before := f.expand(f.view("docs", map[string]string{"start.md": "# The old page\n"}))
 	f.kubectlWith(before, "apply", "--server-side", "-f", "-")
 	f.kubectl("rollout", "status", "deployment/viewer-docs", "--timeout=2m")
-	site := f.site("docs")
+	site := f.site()
 	site.shows("/", "The old page")
 
 	after := f.expand(f.view("docs", map[string]string{"start.md": "# The new page\n"}))
@@ -189,7 +192,7 @@ func TestNoPodStartsWithOtherPagesThanItsOwn(t *testing.T) {
 		}
 		return ""
 	})
-	for _, pod := range f.pods("docs") {
+	for _, pod := range f.pods() {
 		text := f.kubectl("get", "pod", pod.Name, "-o", "jsonpath={.status.phase}")
 		if strings.Contains(after, pod.Annotations[v1.RevisionAnnotation]) && text != "Pending" {
 			t.Errorf("the pod with the new pages' digest is %s before they are there", text)

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"maps"
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -28,14 +29,14 @@ func TestTheTutorialsControllerIsReplaced(t *testing.T) {
 	view.Spec.Suspend = true // until its controller's objects are there
 	f.create(view)
 	f.tutorialObjects(view)
-	site := f.site("docs")
+	site := f.site()
 	site.shows("/", "Page 1")
 	site.shows("/removed.html", "Removed")
 	before := f.uids()
 
-	reader := site.reader("/")
+	reader := site.reader()
 	f.change(func(view *v1.MarkdownView) { view.Spec.Suspend = false })
-	f.ready("docs")
+	f.ready()
 	for name, uid := range f.uids() {
 		if before[name] != uid {
 			t.Errorf("%s was made anew", name)
@@ -81,9 +82,7 @@ func (f *fixture) tutorialObjects(view *v1.MarkdownView) {
 	controller := true
 	owner := metav1.OwnerReference{APIVersion: v1.GroupVersion.String(), Kind: v1.Kind, Name: view.Name, UID: view.UID, Controller: &controller, BlockOwnerDeletion: &controller}
 	pages := map[string]string{"removed.md": "# Removed\n"}
-	for name, text := range view.Spec.Markdowns {
-		pages[name] = text
-	}
+	maps.Copy(pages, view.Spec.Markdowns)
 	pages["SUMMARY.md"] += "- [Removed](removed.md)\n"
 	configMap := &corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{Name: "markdowns-docs", Namespace: f.namespace, OwnerReferences: []metav1.OwnerReference{owner}},
