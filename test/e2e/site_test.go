@@ -56,7 +56,7 @@ func (f *fixture) proxiedSite(service string) *site {
 	if err != nil {
 		f.Fatal(err)
 	}
-	base, err := url.Parse(fmt.Sprintf("%s/api/v1/namespaces/%s/services/%s:http/proxy/", strings.TrimSuffix(shared.Config.Host, "/"), f.namespace, service))
+	base, err := url.Parse(fmt.Sprintf("%s/api/v1/namespaces/%s/services/%s/proxy/", strings.TrimSuffix(shared.Config.Host, "/"), f.namespace, service))
 	if err != nil {
 		f.Fatal(err)
 	}
