@@ -284,7 +284,7 @@ func (r *Reconciler) removeForeign(ctx context.Context, c *child, foreign map[st
 // when no pod mounts them any more.
 func (r *Reconciler) prune(ctx context.Context, view *v1.MarkdownView, wanted []string) error {
 	var list corev1.ConfigMapList
-	if err := r.List(ctx, &list, client.InNamespace(view.Namespace), client.MatchingLabels(generator.Labels(view.Name))); err != nil {
+	if err := r.List(ctx, &list, ofView(view)...); err != nil {
 		return err
 	}
 	for i := range list.Items {

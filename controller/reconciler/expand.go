@@ -98,7 +98,7 @@ func (r *Reconciler) recall(ctx context.Context, view *v1.MarkdownView, key stri
 		return nil, nil
 	}
 	var live corev1.ConfigMapList
-	if err := r.List(ctx, &live, client.InNamespace(view.Namespace), client.MatchingLabels(generator.Labels(view.Name)), client.UnsafeDisableDeepCopy); err != nil {
+	if err := r.List(ctx, &live, ofView(view)...); err != nil {
 		return nil, err
 	}
 	versions := make([]string, 0, len(live.Items))

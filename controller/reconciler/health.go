@@ -24,7 +24,7 @@ import (
 // checkHealth reports whether what was applied is served.
 func (r *Reconciler) checkHealth(ctx context.Context, view *v1.MarkdownView, e *expansion, deployment *appsv1.Deployment) outcome {
 	var pods corev1.PodList
-	if err := r.List(ctx, &pods, client.InNamespace(view.Namespace), client.MatchingLabels(generator.Labels(view.Name))); err != nil {
+	if err := r.List(ctx, &pods, ofView(view)...); err != nil {
 		return failure(err)
 	}
 	key := client.ObjectKeyFromObject(view)

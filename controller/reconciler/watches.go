@@ -31,6 +31,15 @@ const ControllerName = "markdown-view-controller"
 // configMapIndex finds views by the ConfigMaps that they take pages from.
 const configMapIndex = ".spec.contentFrom.configMapRef.name"
 
+// viewIndex finds objects by the view whose labels they carry.
+const viewIndex = ".metadata.labels.view"
+
+// ofView selects the objects that carry a view's labels. They are the cache's own, not
+// to be changed.
+func ofView(view *v1.MarkdownView) []client.ListOption {
+	return []client.ListOption{client.InNamespace(view.Namespace), client.MatchingFields{viewIndex: view.Name}, client.UnsafeDisableDeepCopy}
+}
+
 // Options are those of the controller's queue.
 type Options struct {
 	// Concurrent is how many views are reconciled at once.
@@ -59,20 +68,29 @@ type Options struct {
 // SetupWithManager has the manager run the reconciler. metadata is the cache that
 // the reconciler's Metadata reads.
 func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, metadata cache.Cache, options Options) error {
-	for index, names := range map[string]client.IndexerFunc{configMapIndex: configMapNames, sourceIndex: sourceNames} {
-		if err := mgr.GetFieldIndexer().IndexField(ctx, &v1.MarkdownView{}, index, names); err != nil {
+	for _, index := range []struct {
+		object client.Object
+		name   string
+		values client.IndexerFunc
+	}{
+		{&v1.MarkdownView{}, configMapIndex, configMapNames},
+		{&v1.MarkdownView{}, sourceIndex, sourceNames},
+		{&corev1.ConfigMap{}, viewIndex, viewNames},
+		{&corev1.Pod{}, viewIndex, viewNames},
+	} {
+		if err := mgr.GetFieldIndexer().IndexField(ctx, index.object, index.name, index.values); err != nil {
 			return err
 		}
 	}
-	ofView := handler.EnqueueRequestsFromMapFunc(viewOf)
+	enqueueView := handler.EnqueueRequestsFromMapFunc(viewOf)
 	c, err := ctrl.NewControllerManagedBy(mgr).
 		Named(ControllerName).
 		For(&v1.MarkdownView{}, builder.WithPredicates(
 			predicate.Or[client.Object](predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}))).
-		Watches(&corev1.ConfigMap{}, ofView).
-		Watches(&appsv1.Deployment{}, ofView).
-		Watches(&corev1.Service{}, ofView).
-		Watches(&corev1.Pod{}, ofView).
+		Watches(&corev1.ConfigMap{}, enqueueView).
+		Watches(&appsv1.Deployment{}, enqueueView).
+		Watches(&corev1.Service{}, enqueueView).
+		Watches(&corev1.Pod{}, enqueueView).
 		WatchesRawSource(source.Kind(metadata, configMapMetadata(),
 			handler.TypedEnqueueRequestsFromMapFunc(r.viewsOfConfigMap))).
 		WithOptions(controller.Options{
@@ -96,6 +114,14 @@ func viewOf(_ context.Context, object client.Object) []reconcile.Request {
 		return nil
 	}
 	return []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: object.GetNamespace(), Name: name}}}
+}
+
+func viewNames(object client.Object) []string {
+	name := object.GetLabels()["app.kubernetes.io/instance"]
+	if !hasLabels(object, generator.Labels(name)) {
+		return nil
+	}
+	return []string{name}
 }
 
 // viewsOfConfigMap finds the views that take pages from a ConfigMap, and the one
