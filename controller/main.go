@@ -63,7 +63,7 @@ func main() {
 // options are the command line's, named as those of Flux's controllers.
 type options struct {
 	metricsAddr, healthAddr, eventsAddr string
-	concurrent                          int
+	concurrent, rollouts                int
 	reconcileTimeout                    time.Duration
 	gracefulShutdownTimeout             time.Duration
 	namespaces                          []string
@@ -85,6 +85,7 @@ func parse(args []string) (*options, error) {
 	flags.StringVar(&o.healthAddr, "health-addr", ":9440", "The address that the probes are answered at.")
 	flags.StringVar(&o.eventsAddr, "events-addr", "", "The address of Flux's notification-controller; empty for none.")
 	flags.IntVar(&o.concurrent, "concurrent", 4, "How many MarkdownViews are reconciled at once.")
+	flags.IntVar(&o.rollouts, "concurrent-rollouts", 0, "How many MarkdownViews replace their pods at once, for example after an upgrade; 0 for any number.")
 	flags.DurationVar(&o.reconcileTimeout, "reconcile-timeout", time.Minute, "How long one reconciliation may take; rollouts aren't waited for in it.")
 	flags.DurationVar(&o.gracefulShutdownTimeout, "graceful-shutdown-timeout", 30*time.Second, "How long reconciliations may go on after the signal to stop.")
 	flags.StringSliceVar(&o.namespaces, "namespaces", nil, "The namespaces to watch; empty for all, unless --watch-all-namespaces=false.")
@@ -104,6 +105,9 @@ func parse(args []string) (*options, error) {
 	}
 	if o.concurrent < 1 {
 		return nil, fmt.Errorf("--concurrent is %d, must be 1 or more", o.concurrent)
+	}
+	if o.rollouts < 0 {
+		return nil, fmt.Errorf("--concurrent-rollouts is %d, must be 0 or more", o.rollouts)
 	}
 	return o, o.limitNamespaces()
 }
@@ -165,6 +169,7 @@ func run(ctx context.Context, o *options) error {
 	r := reconciler.New(mgr.GetClient(), mgr.GetAPIReader(), metadata, recorder, viewMetrics, sources)
 	if err := r.SetupWithManager(ctx, mgr, metadata, reconciler.Options{
 		Concurrent:  o.concurrent,
+		Rollouts:    o.rollouts,
 		RateLimiter: fluxcontroller.GetRateLimiter(o.rateLimiter),
 		Timeout:     o.reconcileTimeout,
 	}); err != nil {

@@ -22,9 +22,8 @@ import (
 	"github.com/zoetrope/markdown-view/generator"
 )
 
-// apply brings each child to what is wanted, pages first, and stops at the first
-// that can't be: a Deployment must not ask for pages that aren't there.
-func (r *Reconciler) apply(ctx context.Context, view *v1.MarkdownView, children []*child) error {
+// readAll reads the children that exist, and checks that they are the view's to change.
+func (r *Reconciler) readAll(ctx context.Context, view *v1.MarkdownView, children []*child) error {
 	for _, c := range children {
 		if err := r.read(ctx, c); err != nil {
 			return err
@@ -37,6 +36,12 @@ func (r *Reconciler) apply(ctx context.Context, view *v1.MarkdownView, children 
 			}
 		}
 	}
+	return nil
+}
+
+// apply brings each child to what is wanted, pages first, and stops at the first
+// that can't be: a Deployment must not ask for pages that aren't there.
+func (r *Reconciler) apply(ctx context.Context, view *v1.MarkdownView, children []*child) error {
 	for _, c := range children {
 		if err := r.applyOne(ctx, view, c); err != nil {
 			return err

@@ -42,6 +42,8 @@ type outcome struct {
 	// requeueAfter is when to look again if no watch wakes the view before; 0
 	// means not to.
 	requeueAfter time.Duration
+	// waits says that nothing is being rolled out yet.
+	waits bool
 	// replicas is how many viewers there are, and selector selects them; nil if
 	// they were not looked at.
 	replicas *int32

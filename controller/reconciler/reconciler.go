@@ -48,6 +48,7 @@ type Reconciler struct {
 	rollouts rolloutTimes
 	settled  settledStates
 	memory   memory
+	turns    *turns
 }
 
 // New returns a Reconciler that remembers nothing yet.
@@ -61,6 +62,7 @@ func New(c client.Client, apiReader, metadata client.Reader, recorder events.Rec
 		Metrics:   metrics,
 		Sources:   sources,
 		contents:  newContentCache(),
+		turns:     newTurns(0),
 	}
 }
 
@@ -88,6 +90,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		// The outcome is that of being stopped, which is nobody's fault.
 		return ctrl.Result{}, ctx.Err()
 	}
+	r.turns.note(req.NamespacedName, result.state == progressing && !result.waits)
 	result.report(view, r.Clock.Now())
 	if err := r.writeStatus(ctx, before, view); err != nil {
 		return ctrl.Result{}, err
@@ -109,6 +112,14 @@ func (r *Reconciler) reconcile(ctx context.Context, view *v1.MarkdownView) outco
 	view.Status.LastAttemptedRevision = cmp.Or(sourceRevision(inputs), wanted.Revision)
 
 	children := childrenOf(wanted)
+	if err := r.readAll(ctx, view, children); err != nil {
+		return failure(err)
+	}
+	if waits, err := r.wait(view, children); err != nil {
+		return failure(err)
+	} else if waits != "" {
+		return outcome{state: progressing, reason: v1.ProgressingReason, message: waits, requeueAfter: progressRefresh, waits: true}
+	}
 	if err := r.apply(ctx, view, children); err != nil {
 		return failure(err)
 	}
@@ -151,6 +162,7 @@ func (r *Reconciler) forget(key types.NamespacedName) {
 	r.rollouts.forget(key)
 	r.settled.forget(key)
 	r.memory.forget(key)
+	r.turns.note(key, false)
 	r.Metrics.forget(key)
 }
 

@@ -46,6 +46,8 @@ type Options struct {
 	Concurrent int
 	// RateLimiter delays what failed.
 	RateLimiter workqueue.TypedRateLimiter[reconcile.Request]
+	// Rollouts is how many views are rolled out at once; 0 means any number.
+	Rollouts int
 	// Timeout ends a reconciliation that hangs, on an API server that doesn't
 	// answer or a cache that doesn't catch up; 0 means never.
 	Timeout time.Duration
@@ -82,6 +84,7 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, met
 			return err
 		}
 	}
+	r.turns = newTurns(options.Rollouts)
 	enqueueView := handler.EnqueueRequestsFromMapFunc(viewOf)
 	c, err := ctrl.NewControllerManagedBy(mgr).
 		Named(ControllerName).
@@ -93,6 +96,7 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, met
 		Watches(&corev1.Pod{}, enqueueView).
 		WatchesRawSource(source.Kind(metadata, configMapMetadata(),
 			handler.TypedEnqueueRequestsFromMapFunc(r.viewsOfConfigMap))).
+		WatchesRawSource(source.Channel(r.turns.wake, &handler.EnqueueRequestForObject{})).
 		WithOptions(controller.Options{
 			MaxConcurrentReconciles: options.Concurrent,
 			RateLimiter:             options.RateLimiter,
