@@ -31,7 +31,7 @@ func TestScaling(t *testing.T) {
 
 	f.kubectl("scale", "markdownview/docs", "--replicas=1")
 	f.runs(1)
-	f.site("docs").shows("/", "Scaled")
+	f.site("docs").Shows("/", "Scaled")
 
 	least := int32(2)
 	f.create(&autoscalingv2.HorizontalPodAutoscaler{
