@@ -8,21 +8,19 @@ import (
 	"path/filepath"
 )
 
-// Flux is where Flux's controllers are.
-type Flux struct {
-	// SourceController and KustomizeController are the programs.
-	SourceController, KustomizeController string
-	// CRDs are the folders with their CustomResourceDefinitions.
-	CRDs []string
-}
+// The names of Flux's controllers that tests run.
+const (
+	SourceController    = "source-controller"
+	KustomizeController = "kustomize-controller"
+)
 
-// FluxControllers returns Flux's source-controller and kustomize-controller. What
-// isn't built yet is built, which takes minutes.
-func FluxControllers(ctx context.Context, log Log) (*Flux, error) {
-	flux := &Flux{}
-	for name, program := range map[string]*string{
-		"source-controller": &flux.SourceController, "kustomize-controller": &flux.KustomizeController,
-	} {
+var fluxControllers = []string{SourceController, KustomizeController}
+
+// FluxControllers returns the paths of Flux's controllers by their names. What isn't
+// built yet is built, which takes minutes.
+func FluxControllers(ctx context.Context, log Log) (map[string]string, error) {
+	programs := map[string]string{}
+	for _, name := range fluxControllers {
 		recipe, err := fluxController(name)
 		if err != nil {
 			return nil, err
@@ -31,19 +29,31 @@ func FluxControllers(ctx context.Context, log Log) (*Flux, error) {
 		if err != nil {
 			return nil, err
 		}
-		*program = filepath.Join(bin, name)
-		// The programs may be in the cache without their module.
-		var module bytes.Buffer
-		if err := recipe.goCommand(ctx, []string{"mod", "download", "-json", recipe.packages[0]}, &module, nil); err != nil {
+		programs[name] = filepath.Join(bin, name)
+	}
+	return programs, nil
+}
+
+// FluxDefinitions returns the folders with the CustomResourceDefinitions of Flux's
+// controllers: those of their modules, which are fetched if they aren't there.
+func FluxDefinitions(ctx context.Context) ([]string, error) {
+	var folders []string
+	for _, name := range fluxControllers {
+		recipe, err := fluxController(name)
+		if err != nil {
 			return nil, err
 		}
-		var downloaded struct{ Dir string }
-		if err := json.Unmarshal(module.Bytes(), &downloaded); err != nil {
+		var printed bytes.Buffer
+		if err := recipe.goCommand(ctx, []string{"mod", "download", "-json", recipe.packages[0]}, &printed, nil); err != nil {
+			return nil, err
+		}
+		var module struct{ Dir string }
+		if err := json.Unmarshal(printed.Bytes(), &module); err != nil {
 			return nil, fmt.Errorf("find the module of %s: %w", name, err)
 		}
-		flux.CRDs = append(flux.CRDs, filepath.Join(downloaded.Dir, "config", "crd", "bases"))
+		folders = append(folders, filepath.Join(module.Dir, "config", "crd", "bases"))
 	}
-	return flux, nil
+	return folders, nil
 }
 
 // fluxController says how one is built: each from a module of its own, because what
