@@ -123,7 +123,8 @@ func (r *Repository) Push(ctx context.Context, message string) (string, error) {
 	for _, args := range [][]string{
 		{"add", "--all"},
 		{"commit", "--quiet", "--allow-empty", "--message=" + message},
-		{"push", "--quiet", "origin", "main"},
+		// In one piece: net/http/cgi takes no other.
+		{"-c", "http.postBuffer=104857600", "push", "--quiet", "origin", "main"},
 	} {
 		if _, err := git(ctx, r.Folder, args...); err != nil {
 			return "", err
