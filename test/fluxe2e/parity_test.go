@@ -36,7 +36,7 @@ func TestASourceGivesWhatADirectoryGives(t *testing.T) {
 		"the project among the examples":  {"../../examples/project", "book"},
 		"the handbook that Flux serves":   {"../../examples/flux/docs-repository/repository", "docs"},
 		"the handbook that was rendered":  {"../../examples/flux/rendered/repository", "docs/pages"},
-		"the Cluster API book":            {books, "cluster-api-book"},
+		"the Cluster API book":            {books, "cluster-api-book/src"},
 		"mdBook's own guide":              {books, "mdbook-guide"},
 	} {
 		t.Run(name, func(t *testing.T) {
