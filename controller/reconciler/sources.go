@@ -143,8 +143,7 @@ func (r *Reconciler) readArtifact(ctx context.Context, view *v1.MarkdownView, fi
 		pages, err = directory.Read(files, path, options)
 		return err
 	})
-	var faults *directory.Error
-	if errors.As(err, &faults) {
+	if faults, ok := errors.AsType[*directory.Error](err); ok {
 		invalid := &generator.InvalidError{Name: view.Name, Namespace: view.Namespace}
 		for _, file := range faults.Files {
 			invalid.Problems = append(invalid.Problems, generator.Problem{Field: field + ".path", Message: file.Error()})
