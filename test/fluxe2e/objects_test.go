@@ -66,7 +66,7 @@ func (f *fixture) request(object client.Object, name string) string {
 }
 
 // fetched waits until source-controller has a revision.
-func (f *fixture) fetched(source, revision string) *sourcev1.GitRepository {
+func (f *fixture) fetched(source, revision string) {
 	f.Helper()
 	repository := &sourcev1.GitRepository{}
 	f.eventually("GitRepository "+source+" to have "+revision, func() string {
@@ -75,7 +75,6 @@ func (f *fixture) fetched(source, revision string) *sourcev1.GitRepository {
 		}
 		return differs(repository.Status.Artifact.Revision, revision)
 	})
-	return repository
 }
 
 // status waits until a view's Ready condition speaks of its current generation and is
@@ -110,7 +109,7 @@ func (f *fixture) ready(name string) *v1.MarkdownView {
 }
 
 // readyAt waits until a view is Ready with a revision.
-func (f *fixture) readyAt(name, revision string) *v1.MarkdownView {
+func (f *fixture) readyAt(name, revision string) {
 	f.Helper()
 	view := &v1.MarkdownView{}
 	f.eventually(name+" to be Ready at "+revision, func() string {
@@ -124,7 +123,6 @@ func (f *fixture) readyAt(name, revision string) *v1.MarkdownView {
 		}
 		return ""
 	})
-	return view
 }
 
 func newKustomization() *unstructured.Unstructured {

@@ -22,7 +22,6 @@ func TestRenderedManifestsMoveToTheController(t *testing.T) {
 	f.rendersTheSame(repository.Folder)
 	f.apply("rendered", repository)
 	f.applied("handbook", "")
-	before := f.deployment("handbook")
 	pods := f.podNames("handbook")
 
 	t.Log("kubectl edit is undone by Flux")
@@ -35,7 +34,7 @@ func TestRenderedManifestsMoveToTheController(t *testing.T) {
 		return ""
 	})
 	f.eventually("the other pods to be gone", func() string { return cmp.Diff(pods, f.podNames("handbook")) })
-	before = f.deployment("handbook")
+	before := f.deployment("handbook")
 
 	t.Log("step 1: Flux is told to delete nothing")
 	f.patch(newKustomization(), "handbook", `{"spec":{"prune":false}}`)

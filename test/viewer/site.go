@@ -150,7 +150,7 @@ func (s *Site) Local() string {
 	return server.URL
 }
 
-// answer is what a client was told, and when it asked.
+// Answer is what a client was told, and when it asked.
 type Answer struct {
 	At   time.Time
 	Body string
