@@ -106,6 +106,10 @@ bench: build-fn bin/kustomize ## Measure the function against baselines of the s
 e2e: build-fn bin/kustomize bin/mdbook $(if $(KUBECONFIG),,controlplane) ## Test on real pods, as root on Linux, or in the cluster of KUBECONFIG; takes a quarter of an hour.
 	E2E=true go -C test test -count=1 -v -timeout 45m -parallel 6 $(E2E_FLAGS) ./e2e
 
+.PHONY: e2e-flux
+e2e-flux: bin/mdbook controlplane fluxcontrollers ## Test with Flux's controllers and a Git server, as root on Linux; takes a quarter of an hour.
+	E2E=true go -C test test -count=1 -v -timeout 45m -parallel 6 $(E2E_FLAGS) ./fluxe2e
+
 ##@ Build
 
 .PHONY: build
@@ -157,6 +161,10 @@ kustomize: bin/kustomize ## Build the pinned kustomize into bin/.
 .PHONY: controlplane
 controlplane: ## Build Kubernetes for the tests; takes minutes, the first time.
 	@cd test && go run ./cluster/cmd/controlplane
+
+.PHONY: fluxcontrollers
+fluxcontrollers: ## Build Flux's controllers for e2e-flux; takes minutes, the first time.
+	@cd test && go run ./cluster/cmd/fluxcontrollers
 
 .PHONY: cluster-up
 cluster-up: ## Start a control plane with simulated nodes that stays.

@@ -3,6 +3,7 @@ package examples
 import (
 	"fmt"
 	"os"
+	"path"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -14,6 +15,7 @@ import (
 	"github.com/yuin/goldmark/text"
 	"sigs.k8s.io/kustomize/kyaml/fn/framework"
 	"sigs.k8s.io/kustomize/kyaml/yaml"
+	sigsyaml "sigs.k8s.io/yaml"
 
 	v1 "github.com/zoetrope/markdown-view/api/v1"
 	"github.com/zoetrope/markdown-view/fn/function"
@@ -23,7 +25,7 @@ import (
 
 // documentation is what is tested beside each example's own README: its paths
 // below the root of the source tree.
-var documentation = []string{"README.md", "CONTRIBUTING.md", "docs/benchmarks.md", "docs/controller.md", "docs/e2e.md", "docs/function.md", "docs/markdownview.md", "examples/README.md"}
+var documentation = []string{"README.md", "CONTRIBUTING.md", "docs/benchmarks.md", "docs/controller.md", "docs/e2e.md", "docs/flux.md", "docs/function.md", "docs/markdownview.md", "examples/README.md"}
 
 // page is a Markdown file of the documentation.
 type page struct {
@@ -140,6 +142,7 @@ func expand(t *testing.T, manifests string) int {
 			var view v1.MarkdownView
 			unmarshal(t, document, &view)
 			views++
+			node = withoutSources(t, node, &view)
 			list.Items = append(list.Items, sources(folders, &view)...)
 			fallthrough
 		default:
@@ -151,6 +154,30 @@ func expand(t *testing.T, manifests string) int {
 		t.Errorf("%v in:\n%s", err, manifests)
 	}
 	return views
+}
+
+// withoutSources has a view read folders where it would read Flux's sources, which
+// only the controller can.
+func withoutSources(t *testing.T, node *yaml.RNode, view *v1.MarkdownView) *yaml.RNode {
+	t.Helper()
+	if errs := view.Validate(); len(errs) > 0 {
+		t.Errorf("%s: %v", view.Name, errs.ToAggregate())
+	}
+	found := false
+	for i := range view.Spec.ContentFrom {
+		if ref := view.Spec.ContentFrom[i].SourceRef; ref != nil {
+			view.Spec.ContentFrom[i] = v1.ContentSource{Directory: &v1.DirectorySource{Path: path.Join("artifact", ref.Path)}}
+			found = true
+		}
+	}
+	if !found {
+		return node
+	}
+	text, err := sigsyaml.Marshal(view)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return yaml.MustParse(string(text))
 }
 
 // sources makes what a view's contentFrom names: folders, and the ConfigMaps that

@@ -8,6 +8,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
+const notASubdomain = "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', " +
+	"and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')"
+
 func TestValidate(t *testing.T) {
 	one, minusOne := int32(1), int32(-1)
 	configMap, directory := &ConfigMapSource{Name: "pages"}, &DirectorySource{Path: "./docs"}
@@ -25,6 +28,44 @@ func TestValidate(t *testing.T) {
 				ContentFrom: []ContentSource{{ConfigMapRef: configMap}, {Directory: directory}},
 				BookToml:    "[book]", Replicas: &one, ViewerImage: "example.com/mdbook:v1",
 			},
+		},
+		"one of Flux's sources": {
+			spec: MarkdownViewSpec{ContentFrom: []ContentSource{
+				{SourceRef: &SourceReference{Kind: GitRepositoryKind, Name: "handbook"}},
+				{SourceRef: &SourceReference{Kind: ExternalArtifactKind, Name: "a.b", Namespace: "docs", Path: "./docs/handbook"}},
+			}},
+		},
+		"a source of a kind that Flux doesn't have": {
+			spec: MarkdownViewSpec{ContentFrom: []ContentSource{{SourceRef: &SourceReference{Kind: "HelmChart", Name: "handbook"}}}},
+			want: []string{`spec.contentFrom[0].sourceRef.kind: Unsupported value: "HelmChart": supported values: "GitRepository", "OCIRepository", "Bucket", "ExternalArtifact"`},
+		},
+		"a source without a kind and a name": {
+			spec: MarkdownViewSpec{ContentFrom: []ContentSource{{SourceRef: &SourceReference{}}}},
+			want: []string{
+				`spec.contentFrom[0].sourceRef.kind: Unsupported value: "": supported values: "GitRepository", "OCIRepository", "Bucket", "ExternalArtifact"`,
+				"spec.contentFrom[0].sourceRef.name: Required value: name the source that holds the pages",
+			},
+		},
+		"a source with names that no object has": {
+			spec: MarkdownViewSpec{ContentFrom: []ContentSource{{SourceRef: &SourceReference{Kind: GitRepositoryKind, Name: "a/b", Namespace: "a.b"}}}},
+			want: []string{
+				`spec.contentFrom[0].sourceRef.name: Invalid value: "a/b": ` + notASubdomain,
+				`spec.contentFrom[0].sourceRef.namespace: Invalid value: "a.b": must not contain dots`,
+			},
+		},
+		"a source's folder outside of it": {
+			spec: MarkdownViewSpec{ContentFrom: []ContentSource{
+				{SourceRef: &SourceReference{Kind: GitRepositoryKind, Name: "handbook", Path: "../docs"}},
+				{SourceRef: &SourceReference{Kind: GitRepositoryKind, Name: "handbook", Path: "/docs"}},
+			}},
+			want: []string{
+				`spec.contentFrom[0].sourceRef.path: Invalid value: "../docs": must stay below the artifact's root`,
+				`spec.contentFrom[1].sourceRef.path: Invalid value: "/docs": must be relative to the artifact's root`,
+			},
+		},
+		"a ConfigMap and a source at once": {
+			spec: MarkdownViewSpec{ContentFrom: []ContentSource{{ConfigMapRef: configMap, SourceRef: &SourceReference{Kind: GitRepositoryKind, Name: "handbook"}}}},
+			want: []string{"spec.contentFrom[0]: Forbidden: configMapRef and sourceRef are set: set exactly one, and add an entry for the other"},
 		},
 		"the longest name": {
 			name: strings.Repeat("a", 56),
@@ -65,8 +106,7 @@ func TestValidate(t *testing.T) {
 		},
 		"a ConfigMap's name that can't be": {
 			spec: MarkdownViewSpec{ContentFrom: []ContentSource{{ConfigMapRef: &ConfigMapSource{Name: "a/b"}}}},
-			want: []string{`spec.contentFrom[0].configMapRef.name: Invalid value: "a/b": a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', ` +
-				`and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')`},
+			want: []string{`spec.contentFrom[0].configMapRef.name: Invalid value: "a/b": ` + notASubdomain},
 		},
 		"directories": {
 			spec: MarkdownViewSpec{ContentFrom: []ContentSource{

@@ -137,6 +137,10 @@ func (r *Reconciler) correct(ctx context.Context, c *child, found drift) error {
 		if err := r.applyAnyway(ctx, c); err != nil {
 			return err
 		}
+		// An apply has removed the keys that were ours.
+		if c.foreign != nil {
+			found.foreign = c.foreign()
+		}
 	}
 	if found.hasForeign() {
 		return r.removeForeign(ctx, c, found.foreign)

@@ -267,6 +267,7 @@ func artifactChanged() predicate.Predicate {
 		if old == nil || now == nil {
 			return true
 		}
-		return old.Revision != now.Revision || old.Digest != now.Digest || old.URL != now.URL
+		// One that is stored again, after its server has lost it, differs in its time only.
+		return old.Revision != now.Revision || old.Digest != now.Digest || old.URL != now.URL || !old.LastUpdateTime.Equal(&now.LastUpdateTime)
 	}}
 }

@@ -24,7 +24,7 @@ func openBooks(t testing.TB) *os.Root {
 	return root
 }
 
-// filesBelow reads a folder in the simplest way there is.
+// filesBelow reads a folder in the simplest way there is, but for git's settings.
 func filesBelow(t *testing.T, root *os.Root, dir string) map[string]string {
 	t.Helper()
 	sub, err := fs.Sub(root.FS(), dir)
@@ -33,7 +33,7 @@ func filesBelow(t *testing.T, root *os.Root, dir string) map[string]string {
 	}
 	files := map[string]string{}
 	err = fs.WalkDir(sub, ".", func(p string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
+		if err != nil || d.IsDir() || d.Name() == ".gitignore" {
 			return err
 		}
 		content, err := fs.ReadFile(sub, p)

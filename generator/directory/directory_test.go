@@ -91,10 +91,10 @@ func TestReadPages(t *testing.T) {
 			dir:   "資料",
 			pages: map[string]string{"はじめに.md": "やあ", "a b/ü😀.md": ""},
 		},
-		"a .gitignore is a file like any other": {
+		"a .gitignore is neither obeyed nor read": {
 			files: map[string]string{"d/.gitignore": "a.md\n", "d/a.md": "a", ".gitignore": "d/\n"},
 			dir:   "d",
-			pages: map[string]string{".gitignore": "a.md\n", "a.md": "a"},
+			pages: map[string]string{"a.md": "a"},
 		},
 		"leftovers and git's data stay behind": {
 			files: map[string]string{"d/a.md": "a", "d/a.md~": "", "d/.git/config": "secret", "d/b/.git": "gitdir: x", "d/.idea/x.xml": ""},

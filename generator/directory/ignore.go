@@ -7,7 +7,8 @@ import (
 )
 
 // DefaultIgnore is what is left out of every folder: what editors and desktops
-// leave behind. Patterns are those of .gitignore.
+// leave behind, and git's settings, which the artifacts of Flux's sources never hold.
+// Patterns are those of .gitignore.
 const DefaultIgnore = `*~
 .*.sw[a-p]
 \#*\#
@@ -17,6 +18,9 @@ Thumbs.db
 desktop.ini
 .idea/
 .vscode/
+.gitignore
+.gitattributes
+.gitmodules
 `
 
 // gitFolder holds git's own data, and perhaps credentials: it is never read.

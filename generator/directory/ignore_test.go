@@ -18,9 +18,9 @@ func TestIgnores(t *testing.T) {
 		ignored  []string // a folder ends with a slash
 		kept     []string
 	}{
-		"what editors and desktops leave behind": {
-			ignored: []string{"a.md~", "a/.a.md.swp", ".a.md.swo", "#a.md#", ".#a.md", "a/.DS_Store", "Thumbs.db", "desktop.ini", ".idea/", "a/.vscode/"},
-			kept:    []string{"a.md", ".swp", "#a.md", ".gitignore", ".gitattributes", "idea/", ".idea", ".hidden.md"},
+		"what editors, desktops and git leave behind": {
+			ignored: []string{".gitignore", "a/.gitattributes", ".gitmodules", "a.md~", "a/.a.md.swp", ".a.md.swo", "#a.md#", ".#a.md", "a/.DS_Store", "Thumbs.db", "desktop.ini", ".idea/", "a/.vscode/"},
+			kept:    []string{"a.md", ".swp", "#a.md", ".gitkeep", "idea/", ".idea", ".hidden.md"},
 		},
 		"git's own data, whatever the patterns say": {
 			patterns: "!.git\n!*",

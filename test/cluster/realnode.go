@@ -19,6 +19,13 @@ import (
 	"github.com/zoetrope/markdown-view/test/cluster/supervise"
 )
 
+// RealNode and SimulatedNode are the names of the real node and of the first of the
+// simulated ones.
+const (
+	RealNode      = "real"
+	SimulatedNode = "simulated-1"
+)
+
 // Names of a real node's components, beside those of the control plane.
 const (
 	Registry   = "registry"
@@ -28,8 +35,6 @@ const (
 )
 
 const (
-	// realNode is the real node's name.
-	realNode = "real"
 	// registryPort is on the node's loopback address, from where containerd pulls
 	// without encryption, and on the one that the machine pushes to.
 	registryPort = "5000"
@@ -130,7 +135,7 @@ func (c *Cluster) addRealNode(ctx context.Context) error {
 	processes := []supervise.Process{
 		{Name: Containerd, Path: containerd, Args: []string{"--config", "containerd.toml"}},
 		{Name: Kubelet, Path: filepath.Join(c.bin, Kubelet), Args: []string{
-			"--config=kubelet.yaml", "--kubeconfig=" + kubeconfigOf(Kubelet), "--hostname-override=" + realNode,
+			"--config=kubelet.yaml", "--kubeconfig=" + kubeconfigOf(Kubelet), "--hostname-override=" + RealNode,
 			"--root-dir=" + filepath.Join(c.Folder(), "kubelet"), "--cert-dir=kubelet-pki", "--node-ip=" + c.network.node,
 		}},
 		{Name: KubeProxy, Path: filepath.Join(c.bin, KubeProxy), Args: []string{"--config=kube-proxy.yaml"}},
@@ -142,8 +147,8 @@ func (c *Cluster) addRealNode(ctx context.Context) error {
 	if err := c.StartNode(ctx); err != nil {
 		return err
 	}
-	err = c.until(ctx, "node "+realNode, func(ctx context.Context) error {
-		node, err := c.client.CoreV1().Nodes().Get(ctx, realNode, metav1.GetOptions{})
+	err = c.until(ctx, "node "+RealNode, func(ctx context.Context) error {
+		node, err := c.client.CoreV1().Nodes().Get(ctx, RealNode, metav1.GetOptions{})
 		if err != nil {
 			return err
 		}
@@ -156,7 +161,7 @@ func (c *Cluster) addRealNode(ctx context.Context) error {
 // writeNodeFiles writes what the node's programs read.
 func (c *Cluster) writeNodeFiles() error {
 	for component, user := range map[string][]string{
-		Kubelet:   {"system:node:" + realNode, "system:nodes"},
+		Kubelet:   {"system:node:" + RealNode, "system:nodes"},
 		KubeProxy: {"system:kube-proxy"},
 	} {
 		config, err := c.certified(user[0], user[1:]...)
@@ -173,7 +178,7 @@ func (c *Cluster) writeNodeFiles() error {
 	}
 	values := map[string]string{
 		"FOLDER": c.Folder(), "REGISTRY": "127.0.0.1:" + registryPort, "PAUSE": pauseImage, "CNI_PLUGINS": plugins,
-		"POD_CIDR": podCIDR, "NODE": realNode, "CA": caFile, "KUBECONFIG": kubeconfigOf(KubeProxy),
+		"POD_CIDR": podCIDR, "NODE": RealNode, "CA": caFile, "KUBECONFIG": kubeconfigOf(KubeProxy),
 		"CONTROL_GROUP": supervise.ControlGroup(c.Folder()),
 	}
 	for source, target := range map[string]string{
@@ -229,6 +234,15 @@ func (c *Cluster) Registry() string {
 		return ""
 	}
 	return c.network.node + ":" + registryPort
+}
+
+// MachineAddress is the address at which the cluster's programs reach what listens
+// on this machine.
+func (c *Cluster) MachineAddress() string {
+	if c.network.machine == "" {
+		return loopback
+	}
+	return c.network.machine
 }
 
 // StopNode ends the node's programs, and its containers as a power cut would.

@@ -45,7 +45,7 @@ func TestEveryPageOfABookIsServed(t *testing.T) {
 		view.Spec.BookToml = plain
 		f.create(view)
 		f.ready()
-		f.site().shows("/障害/対応 手順.html", "障害対応")
+		f.site().Shows("/障害/対応 手順.html", "障害対応")
 		f.servesChapters(view.Spec.Markdowns["SUMMARY.md"])
 		f.publishesNothingOfTheMount()
 	})
@@ -99,7 +99,7 @@ func (f *fixture) servesBook(folder string) {
 		if err != nil {
 			f.Fatal(err)
 		}
-		if status, got, err := site.ask(f.Context(), escape(file)); err != nil || status != http.StatusOK || got != string(want) {
+		if status, got, err := site.Ask(f.Context(), escape(file)); err != nil || status != http.StatusOK || got != string(want) {
 			f.Errorf("%s: status %d, %v, %d bytes of %d", file, status, err, len(got), len(want))
 		}
 	}
@@ -115,13 +115,13 @@ func (f *fixture) servesChapters(text string) {
 		f.Fatal(err)
 	}
 	site, count := f.site(), 0
-	site.page("/")
+	site.Page("/")
 	for chapter := range book.Chapters() {
 		if chapter.Draft() {
 			continue
 		}
 		count++
-		if status, _, err := site.ask(f.Context(), escape(chapter.HTML())); err != nil || status != http.StatusOK {
+		if status, _, err := site.Ask(f.Context(), escape(chapter.HTML())); err != nil || status != http.StatusOK {
 			f.Errorf("%s: status %d, %v", chapter.HTML(), status, err)
 		}
 	}

@@ -28,11 +28,11 @@ func TestAReaderOpensTheTutorialsBook(t *testing.T) {
 	f.serve("", tutorial)
 	site := f.site()
 	for _, want := range []string{"Page 1</a></h1>", "一ページ目のコンテンツです。"} {
-		site.shows("/", want)
+		site.Shows("/", want)
 	}
 	ctx := f.browser()
 
-	do(ctx, f, "open the book", chromedp.Navigate(site.local()))
+	do(ctx, f, "open the book", chromedp.Navigate(site.Local()))
 	do(ctx, f, "see the sidebar", chromedp.WaitVisible("#mdbook-sidebar .chapter-item a"))
 	chapters := do(ctx, f, "read the sidebar", chromedp.Evaluate[[]string](
 		`[...document.querySelectorAll("#mdbook-sidebar .chapter-item a")].map(a => a.textContent.trim()).filter(t => t)`))
@@ -76,9 +76,9 @@ func TestAReaderOpensTheHandbook(t *testing.T) {
 	f := newFixture(t)
 	f.applyBook(handbook)
 	site := f.site()
-	site.page("/on-call/escalation.html")
+	site.Page("/on-call/escalation.html")
 	ctx := f.browser()
-	do(ctx, f, "open a page", chromedp.Navigate(site.local()+"/on-call/escalation.html"))
+	do(ctx, f, "open a page", chromedp.Navigate(site.Local()+"/on-call/escalation.html"))
 	do(ctx, f, "see the sidebar", chromedp.WaitVisible("#mdbook-sidebar .chapter-item a"))
 	loaded := do(ctx, f, "look at the image", chromedp.Evaluate[bool](`(() => { const i = document.querySelector("main img"); return i.complete && i.naturalWidth > 0; })()`))
 	if !loaded {

@@ -25,7 +25,7 @@ func TestWhatAViewerNeeds(t *testing.T) {
 			began := time.Now()
 			f.applyBook(folder)
 			available := time.Since(began)
-			f.site().page("/")
+			f.site().Page("/")
 			deployment := &appsv1.Deployment{}
 			if !f.get(deployment, "viewer-docs") {
 				t.Fatal("there is no Deployment")

@@ -8,11 +8,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strings"
 
 	"github.com/zoetrope/markdown-view/generator"
 	"github.com/zoetrope/markdown-view/test/cluster"
+	"github.com/zoetrope/markdown-view/test/viewer"
 )
 
 // imageNames are the names that the cluster pulls images by.
@@ -48,7 +48,7 @@ func provideImages(ctx context.Context) (imageNames, error) {
 		next:       "registry.example.com/markdown-view:e2e-next",
 		nextViewer: generator.DefaultViewerImage + "-next",
 	}
-	if err := pushViewer(ctx, generator.DefaultViewerImage, names.nextViewer); err != nil {
+	if err := viewer.PushImage(ctx, shared, tool("mdbook"), generator.DefaultViewerImage, names.nextViewer); err != nil {
 		return names, err
 	}
 	builder, err := newBuilder(ctx)
@@ -189,38 +189,6 @@ func storageCommand(program string) []string {
 
 func storageConfigFile() string  { return filepath.Join(shared.Folder(), "containers.conf") }
 func storageEnvironment() string { return "CONTAINERS_CONF=" + storageConfigFile() }
-
-// pushViewer pushes images with the real mdBook, in the layout of the published
-// one: root by default, in /book, with a shell.
-func pushViewer(ctx context.Context, names ...string) error {
-	passwd := filepath.Join(shared.Folder(), "passwd")
-	if err := os.WriteFile(passwd, []byte("root:x:0:0:root:/root:/bin/sh\n"), 0o644); err != nil {
-		return err
-	}
-	busybox, err := exec.LookPath("busybox")
-	if err != nil {
-		return err
-	}
-	files := map[string]string{
-		"usr/bin/mdbook": tool("mdbook"), "bin/busybox": busybox, "etc/passwd": passwd, "book": "", "tmp": "",
-	}
-	for _, name := range []string{"sh", "cat", "find", "ls", "sleep", "touch"} {
-		files["bin/"+name] = "->busybox"
-	}
-	libraries, err := exec.CommandContext(ctx, "ldd", tool("mdbook")).Output()
-	if err != nil {
-		return fmt.Errorf("the libraries of mdbook: %w", err)
-	}
-	for _, library := range regexp.MustCompile(`/\S+\.so\S*`).FindAllString(string(libraries), -1) {
-		files[strings.TrimPrefix(library, "/")] = library
-	}
-	for _, name := range names {
-		if err := shared.PushFiles(ctx, name, files, "--entrypoint=/usr/bin/mdbook", "--workdir=/book"); err != nil {
-			return err
-		}
-	}
-	return nil
-}
 
 // pushSleeper pushes a viewer image whose mdbook runs and serves nothing.
 func pushSleeper(ctx context.Context, name string) error {

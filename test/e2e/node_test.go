@@ -11,6 +11,7 @@ import (
 	"github.com/zoetrope/markdown-view/generator"
 	"github.com/zoetrope/markdown-view/test/cluster"
 	"github.com/zoetrope/markdown-view/test/cluster/clustertest"
+	"github.com/zoetrope/markdown-view/test/viewer"
 )
 
 func TestAKilledContainerComesBack(t *testing.T) {
@@ -19,7 +20,7 @@ func TestAKilledContainerComesBack(t *testing.T) {
 	f.serve("Still here")
 	f.killContainer(f.pod())
 	f.ready()
-	f.site().shows("/", "Still here")
+	f.site().Shows("/", "Still here")
 }
 
 func TestViewsRecoverWhenTheNodeWasRestarted(t *testing.T) {
@@ -44,13 +45,13 @@ func TestViewsRecoverWhenTheNodeWasRestarted(t *testing.T) {
 		return ""
 	})
 	f.ready()
-	f.site().shows("/", "Still here")
+	f.site().Shows("/", "Still here")
 	waitForController(f)
 
 	// And what changes from now on is applied and served.
 	f.change(page("Changed afterwards"))
 	f.ready()
-	f.site().shows("/", "Changed afterwards")
+	f.site().Shows("/", "Changed afterwards")
 }
 
 func waitForController(f *fixture) {
@@ -69,8 +70,8 @@ func TestAnUpgradedControllerRollsTheViewers(t *testing.T) {
 	f := newExclusiveFixture(t)
 	f.serve("Served all the time")
 	site := f.site()
-	site.shows("/", "Served all the time")
-	reader := site.reader()
+	site.Shows("/", "Served all the time")
+	reader := site.Reader("/")
 
 	f.upgrade(images.next)
 	f.usesViewer(images.nextViewer)
@@ -79,14 +80,14 @@ func TestAnUpgradedControllerRollsTheViewers(t *testing.T) {
 	f.usesViewer(generator.DefaultViewerImage)
 	f.ready()
 
-	answers := reader.end()
-	for _, a := range failures(answers) {
-		t.Errorf("at %s: %s", a.at, a.failed)
+	answers := reader.End()
+	for _, a := range viewer.Failures(answers) {
+		t.Errorf("at %s: %s", a.At, a.Failed)
 	}
-	if slices.ContainsFunc(answers, func(a answer) bool { return !strings.Contains(a.body, "Served all the time") }) {
+	if slices.ContainsFunc(answers, func(a viewer.Answer) bool { return !strings.Contains(a.Body, "Served all the time") }) {
 		t.Error("something else than the page was served")
 	}
-	t.Logf("%d answers, %d failed", len(answers), len(failures(answers)))
+	t.Logf("%d answers, %d failed", len(answers), len(viewer.Failures(answers)))
 }
 
 func (f *fixture) upgrade(image string) {

@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	v1 "github.com/zoetrope/markdown-view/api/v1"
+	"github.com/zoetrope/markdown-view/test/viewer"
 )
 
 func TestAChangedPageLosesNoRequest(t *testing.T) {
@@ -18,56 +19,56 @@ func TestAChangedPageLosesNoRequest(t *testing.T) {
 			f := newFixture(t)
 			f.serve("The old page", func(view *v1.MarkdownView) { view.Spec.Replicas = &replicas })
 			site := f.site()
-			site.shows("/", "The old page")
+			site.Shows("/", "The old page")
 
-			reader := site.reader()
+			reader := site.Reader("/")
 			f.eventually("two seconds of reading", func() string { return atLeast(reader, 20) })
 			f.change(page("The new page"))
 			f.ready()
 			ready := time.Now()
-			seen := reader.count()
+			seen := reader.Count()
 			// Longer than the old pods have left.
 			f.eventually("ten more seconds of reading", func() string { return atLeast(reader, seen+100) })
-			checkRollout(t, reader.end(), ready)
+			checkRollout(t, reader.End(), ready)
 		})
 	}
 }
 
 // checkRollout holds answers to the promise: none failed, first old, then new,
 // and nothing old once the view was Ready.
-func checkRollout(t *testing.T, answers []answer, ready time.Time) {
+func checkRollout(t *testing.T, answers []viewer.Answer, ready time.Time) {
 	t.Helper()
-	for _, a := range failures(answers) {
-		t.Errorf("at %s: %s", a.at.Format(time.StampMilli), a.failed)
+	for _, a := range viewer.Failures(answers) {
+		t.Errorf("at %s: %s", a.At.Format(time.StampMilli), a.Failed)
 	}
 	var before, after, late int
 	for _, a := range answers {
 		switch {
-		case strings.Contains(a.body, "The new page"):
+		case strings.Contains(a.Body, "The new page"):
 			after++
-		case strings.Contains(a.body, "The old page"):
+		case strings.Contains(a.Body, "The old page"):
 			before++
-			if a.at.After(ready) {
+			if a.At.After(ready) {
 				late++
 			}
-		case a.failed == "":
-			t.Errorf("at %s: neither page:\n%s", a.at.Format(time.StampMilli), a.body)
+		case a.Failed == "":
+			t.Errorf("at %s: neither page:\n%s", a.At.Format(time.StampMilli), a.Body)
 		}
 	}
-	t.Logf("%d answers, %d failed, %d old, %d new, %d old ones after Ready=True", len(answers), len(failures(answers)), before, after, late)
+	t.Logf("%d answers, %d failed, %d old, %d new, %d old ones after Ready=True", len(answers), len(viewer.Failures(answers)), before, after, late)
 	if before == 0 || after == 0 {
 		t.Error("there should be old pages, then new ones")
 	}
 	if late > 0 {
 		t.Error("an old page was served when the view was Ready")
 	}
-	if !strings.Contains(answers[len(answers)-1].body, "The new page") {
+	if !strings.Contains(answers[len(answers)-1].Body, "The new page") {
 		t.Error("the last answer isn't the new page")
 	}
 }
 
-func atLeast(r *reader, count int) string {
-	if got := r.count(); got < count {
+func atLeast(r *viewer.Reader, count int) string {
+	if got := r.Count(); got < count {
 		return fmt.Sprintf("%d of %d answers", got, count)
 	}
 	return ""

@@ -30,7 +30,7 @@ func TestScaling(t *testing.T) {
 
 	f.kubectl("scale", "markdownview/docs", "--replicas=1")
 	f.runs(1)
-	f.site().shows("/", "Scaled")
+	f.site().Shows("/", "Scaled")
 
 	least := int32(2)
 	f.create(&autoscalingv2.HorizontalPodAutoscaler{

@@ -14,6 +14,7 @@ import (
 	"github.com/zoetrope/markdown-view/generator"
 	"github.com/zoetrope/markdown-view/test/cluster"
 	"github.com/zoetrope/markdown-view/test/cluster/clustertest"
+	"github.com/zoetrope/markdown-view/test/viewer"
 )
 
 // lastWords is what mdBook 0.5.4 says of a preprocessor that isn't installed.
@@ -48,7 +49,7 @@ func TestTheViewSaysWhatIsWrong(t *testing.T) {
 			f.failed(trouble.words...)
 			f.change(trouble.fix)
 			f.ready()
-			f.site().shows("/", "Healed")
+			f.site().Shows("/", "Healed")
 		})
 	}
 }
@@ -63,7 +64,7 @@ func TestTheViewSaysThatTheReadinessProbeFails(t *testing.T) {
 	f.serve("Healed", quick)
 	f.change(func(view *v1.MarkdownView) { view.Spec.ViewerImage = sleeper })
 	f.failed("readiness probe fails")
-	f.site().shows("/", "Healed") // by the pod that was there
+	f.site().Shows("/", "Healed") // by the pod that was there
 	f.change(func(view *v1.MarkdownView) { view.Spec.ViewerImage = "" })
 	f.ready()
 }
@@ -125,35 +126,35 @@ func TestABrokenChangeLeavesTheOldPagesServed(t *testing.T) {
 	f := newFixture(t)
 	f.serve("The old page", quick)
 	site := f.site()
-	site.shows("/", "The old page")
+	site.Shows("/", "The old page")
 	old := f.pod()
 
-	reader := site.reader()
+	reader := site.Reader("/")
 	f.change(func(view *v1.MarkdownView) { page("The new page")(view); broken(view) })
 	f.failed("1 new pods are not available", "exit code", lastWords)
 	const fiveMinutes, perSecond = 5 * 60, 10
 	f.within(2*patience, "five minutes of reading", func() string { return atLeast(reader, fiveMinutes*perSecond) })
-	answers := reader.end()
-	for _, a := range failures(answers) {
-		t.Errorf("at %s: %s", a.at, a.failed)
+	answers := reader.End()
+	for _, a := range viewer.Failures(answers) {
+		t.Errorf("at %s: %s", a.At, a.Failed)
 	}
 	for _, a := range answers {
-		if !strings.Contains(a.body, "The old page") {
-			t.Fatalf("at %s: not the old page:\n%s", a.at, a.body)
+		if !strings.Contains(a.Body, "The old page") {
+			t.Fatalf("at %s: not the old page:\n%s", a.At, a.Body)
 		}
 	}
-	t.Logf("%d answers, %d failed, all others the old page", len(answers), len(failures(answers)))
+	t.Logf("%d answers, %d failed, all others the old page", len(answers), len(viewer.Failures(answers)))
 
 	t.Run("also after the old pod's container was killed", func(t *testing.T) {
 		clustertest.Need(t, shared, cluster.Node)
 		f := &fixture{T: t, namespace: f.namespace}
 		f.killContainer(old)
-		f.site().shows("/", "The old page")
+		f.site().Shows("/", "The old page")
 	})
 
 	f.change(func(view *v1.MarkdownView) { view.Spec.BookToml = "" })
 	f.ready()
-	site.shows("/", "The new page")
+	site.Shows("/", "The new page")
 }
 
 // killContainer kills a pod's mdBook, and waits until the kubelet has started it
@@ -181,7 +182,7 @@ func TestNoPodStartsWithOtherPagesThanItsOwn(t *testing.T) {
 	f.kubectlWith(before, "apply", "--server-side", "-f", "-")
 	f.kubectl("rollout", "status", "deployment/viewer-docs", "--timeout=2m")
 	site := f.site()
-	site.shows("/", "The old page")
+	site.Shows("/", "The old page")
 
 	after := f.expand(f.view("docs", map[string]string{"start.md": "# The new page\n"}))
 	configMap, others, _ := strings.Cut(after, "\n---\n") // the ConfigMap comes first
@@ -198,9 +199,9 @@ func TestNoPodStartsWithOtherPagesThanItsOwn(t *testing.T) {
 			t.Errorf("the pod with the new pages' digest is %s before they are there", text)
 		}
 	}
-	site.shows("/", "The old page")
+	site.Shows("/", "The old page")
 
 	f.kubectlWith(configMap, "apply", "--server-side", "-f", "-")
 	f.kubectl("rollout", "status", "deployment/viewer-docs", "--timeout=3m")
-	site.shows("/", "The new page")
+	site.Shows("/", "The new page")
 }

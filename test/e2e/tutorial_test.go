@@ -16,6 +16,7 @@ import (
 
 	v1 "github.com/zoetrope/markdown-view/api/v1"
 	"github.com/zoetrope/markdown-view/generator"
+	"github.com/zoetrope/markdown-view/test/viewer"
 )
 
 // TestTheTutorialsControllerIsReplaced makes what the kubebuilder tutorial's
@@ -30,11 +31,11 @@ func TestTheTutorialsControllerIsReplaced(t *testing.T) {
 	f.create(view)
 	f.tutorialObjects(view)
 	site := f.site()
-	site.shows("/", "Page 1")
-	site.shows("/removed.html", "Removed")
+	site.Shows("/", "Page 1")
+	site.Shows("/removed.html", "Removed")
 	before := f.uids()
 
-	reader := site.reader()
+	reader := site.Reader("/")
 	f.change(func(view *v1.MarkdownView) { view.Spec.Suspend = false })
 	f.ready()
 	for name, uid := range f.uids() {
@@ -42,9 +43,9 @@ func TestTheTutorialsControllerIsReplaced(t *testing.T) {
 			t.Errorf("%s was made anew", name)
 		}
 	}
-	site.shows("/", "一ページ目のコンテンツです。")
+	site.Shows("/", "一ページ目のコンテンツです。")
 	f.eventually("the removed page to vanish", func() string {
-		if status, _, err := site.ask(t.Context(), "/removed.html"); err != nil || status != 404 {
+		if status, _, err := site.Ask(t.Context(), "/removed.html"); err != nil || status != 404 {
 			return "it is served"
 		}
 		return ""
@@ -53,8 +54,8 @@ func TestTheTutorialsControllerIsReplaced(t *testing.T) {
 	if !f.get(configMap, "markdowns-docs") || configMap.Data["removed.md"] != "" {
 		t.Error("the removed page is in the ConfigMap")
 	}
-	answers := reader.end()
-	t.Logf("%d answers, %d failed", len(answers), len(failures(answers)))
+	answers := reader.End()
+	t.Logf("%d answers, %d failed", len(answers), len(viewer.Failures(answers)))
 }
 
 func (f *fixture) uids() map[string]types.UID {

@@ -42,6 +42,8 @@ type Product struct {
 	Repository string
 	// Client is the administrator's, and knows MarkdownViews.
 	Client client.Client
+	// Env is added to the environment of the controllers that are run.
+	Env []string
 }
 
 // Install applies the CRD and the roles, waits until views can be made, and builds
@@ -156,6 +158,6 @@ func (p *Product) RunController(ctx context.Context, name string, args ...string
 	return p.Cluster.Run(ctx, supervise.Process{
 		Name: name, Path: p.Program("controller"),
 		Args: append([]string{"--metrics-addr=0", "--health-addr=127.0.0.1:0"}, args...),
-		Env:  []string{"KUBECONFIG=" + kubeconfig, "RUNTIME_NAMESPACE=" + Namespace, "TMPDIR=" + p.Cluster.Folder()},
+		Env:  append([]string{"KUBECONFIG=" + kubeconfig, "RUNTIME_NAMESPACE=" + Namespace, "TMPDIR=" + p.Cluster.Folder()}, p.Env...),
 	})
 }

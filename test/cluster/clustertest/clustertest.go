@@ -85,12 +85,24 @@ func Need(t testing.TB, c *cluster.Cluster, features ...cluster.Feature) {
 // the test, which doesn't wait for that.
 func Namespace(t testing.TB, c *cluster.Cluster) string {
 	t.Helper()
+	return namespace(t, c, nil)
+}
+
+// NamespaceOn makes a namespace whose pods run on one node, in a cluster with the
+// API server's admission plugin PodNodeSelector.
+func NamespaceOn(t testing.TB, c *cluster.Cluster, node string) string {
+	t.Helper()
+	return namespace(t, c, map[string]string{"scheduler.alpha.kubernetes.io/node-selector": corev1.LabelHostname + "=" + node})
+}
+
+func namespace(t testing.TB, c *cluster.Cluster, annotations map[string]string) string {
+	t.Helper()
 	client, err := kubernetes.NewForConfig(c.Config)
 	if err != nil {
 		t.Fatal(err)
 	}
 	namespace, err := client.CoreV1().Namespaces().Create(t.Context(),
-		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "test-"}}, metav1.CreateOptions{})
+		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "test-", Annotations: annotations}}, metav1.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,79 @@
+package build
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+)
+
+// The names of Flux's controllers that tests run.
+const (
+	SourceController    = "source-controller"
+	KustomizeController = "kustomize-controller"
+)
+
+var fluxControllers = []string{SourceController, KustomizeController}
+
+// FluxControllers returns the paths of Flux's controllers by their names. What isn't
+// built yet is built, which takes minutes.
+func FluxControllers(ctx context.Context, log Log) (map[string]string, error) {
+	programs := map[string]string{}
+	for _, name := range fluxControllers {
+		recipe, err := fluxController(name)
+		if err != nil {
+			return nil, err
+		}
+		bin, err := recipe.cached(ctx, log)
+		if err != nil {
+			return nil, err
+		}
+		programs[name] = filepath.Join(bin, name)
+	}
+	return programs, nil
+}
+
+// FluxDefinitions returns the folders with the CustomResourceDefinitions of Flux's
+// controllers: those of their modules, which are fetched if they aren't there.
+func FluxDefinitions(ctx context.Context) ([]string, error) {
+	var folders []string
+	for _, name := range fluxControllers {
+		recipe, err := fluxController(name)
+		if err != nil {
+			return nil, err
+		}
+		var printed bytes.Buffer
+		if err := recipe.goCommand(ctx, []string{"mod", "download", "-json", recipe.packages[0]}, &printed, nil); err != nil {
+			return nil, err
+		}
+		var module struct{ Dir string }
+		if err := json.Unmarshal(printed.Bytes(), &module); err != nil {
+			return nil, fmt.Errorf("find the module of %s: %w", name, err)
+		}
+		folders = append(folders, filepath.Join(module.Dir, "config", "crd", "bases"))
+	}
+	return folders, nil
+}
+
+// fluxController says how one is built: each from a module of its own, because what
+// they replace differs.
+func fluxController(name string) (recipe, error) {
+	repository, err := Repository()
+	if err != nil {
+		return recipe{}, err
+	}
+	module := filepath.Join(repository, "test", "fluxcontrollers", name)
+	main := "github.com/fluxcd/" + name
+	versions, err := required(filepath.Join(module, "go.mod"), main)
+	if err != nil {
+		return recipe{}, err
+	}
+	return recipe{
+		name:     name,
+		versions: versions,
+		module:   module,
+		packages: []string{main},
+		steps:    []step{{what: "compiling Flux's " + name, args: compile(main)}},
+	}, nil
+}

@@ -1,0 +1,81 @@
+package fluxe2e
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/zoetrope/markdown-view/test/cluster"
+	"github.com/zoetrope/markdown-view/test/product"
+)
+
+// TestManyViewsOfOneRepository has one commit touch the pages of few of them.
+func TestManyViewsOfOneRepository(t *testing.T) {
+	const all, touched = 200, 10
+	f := newFixture(t)
+	repository, err := f.Git.Repository(t.Context(), f.namespace)
+	f.must(err)
+	files := map[string]string{}
+	for i := range all {
+		files[fmt.Sprintf("book-%03d/SUMMARY.md", i)] = "- [Start](start.md)\n"
+		files[fmt.Sprintf("book-%03d/start.md", i)] = fmt.Sprintf("# Book %d\n", i)
+	}
+	f.must(repository.Write(files))
+	first, err := repository.Push(t.Context(), "Write the books")
+	f.must(err)
+	f.gitRepository("books", repository)
+	for i := range all {
+		f.sourceView(fmt.Sprintf("book-%03d", i), "books", fmt.Sprintf("book-%03d", i))
+	}
+	f.allAt(all, first)
+	if asked := f.Artifacts.Asked("/" + f.namespace + "/"); asked != 1 {
+		t.Errorf("200 views have the artifact fetched %d times, not once", asked)
+	}
+
+	since := f.mark()
+	files = map[string]string{}
+	for i := range touched {
+		files[fmt.Sprintf("book-%03d/start.md", i)] = fmt.Sprintf("# Book %d, second edition\n", i)
+	}
+	began := time.Now()
+	second := f.push(repository, "books", files)
+	f.fetched("books", second)
+	fetched := time.Now()
+	f.allAt(all, second)
+	done := time.Now()
+
+	if asked := f.Artifacts.Asked("/" + f.namespace + "/"); asked != 2 {
+		t.Errorf("the new artifact was fetched %d times, not once", asked-1)
+	}
+	for i := range all {
+		want := int64(1)
+		if i < touched {
+			want = 2
+		}
+		if generation := f.deployment(fmt.Sprintf("book-%03d", i)).Generation; generation != want {
+			t.Errorf("book %d is at its Deployment's generation %d, not %d", i, generation, want)
+		}
+	}
+	writes := f.requests(since, cluster.By(product.User), cluster.Writes, cluster.Not(cluster.Events))
+	children := slices.DeleteFunc(slices.Clone(writes), func(r cluster.Request) bool { return r.Subresource == "status" })
+	for _, r := range children {
+		var book int
+		if _, err := fmt.Sscanf(r.Name[len(r.Name)-3:], "%d", &book); err != nil || book >= touched {
+			t.Errorf("a child was written of a view whose pages didn't change: %s", r)
+		}
+	}
+	t.Logf("%d views, %d touched: 1 download, %d writes to children, %d of statuses; Flux took %.1fs, all views another %.1fs",
+		all, touched, len(children), len(writes)-len(children), fetched.Sub(began).Seconds(), done.Sub(fetched).Seconds())
+	if len(children) != 2*touched {
+		t.Errorf("%d writes to children, not a ConfigMap and a Deployment of each of the %d:\n%s", len(children), touched, lines(children))
+	}
+}
+
+// allAt waits until all books are Ready at a revision.
+func (f *fixture) allAt(count int, revision string) {
+	f.Helper()
+	for i := range count {
+		f.readyAt(fmt.Sprintf("book-%03d", i), revision)
+	}
+}

@@ -1,0 +1,45 @@
+package viewer
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"github.com/zoetrope/markdown-view/test/cluster"
+)
+
+// PushImage pushes images to the node's registry with the real mdBook, in the layout of the published
+// one: root by default, in /book, with a shell.
+func PushImage(ctx context.Context, c *cluster.Cluster, mdbook string, names ...string) error {
+	passwd := filepath.Join(c.Folder(), "passwd")
+	if err := os.WriteFile(passwd, []byte("root:x:0:0:root:/root:/bin/sh\n"), 0o644); err != nil {
+		return err
+	}
+	busybox, err := exec.LookPath("busybox")
+	if err != nil {
+		return err
+	}
+	files := map[string]string{
+		"usr/bin/mdbook": mdbook, "bin/busybox": busybox, "etc/passwd": passwd, "book": "", "tmp": "",
+	}
+	for _, name := range []string{"sh", "cat", "find", "ls", "sleep", "touch"} {
+		files["bin/"+name] = "->busybox"
+	}
+	libraries, err := exec.CommandContext(ctx, "ldd", mdbook).Output()
+	if err != nil {
+		return fmt.Errorf("the libraries of mdbook: %w", err)
+	}
+	for _, library := range regexp.MustCompile(`/\S+\.so\S*`).FindAllString(string(libraries), -1) {
+		files[strings.TrimPrefix(library, "/")] = library
+	}
+	for _, name := range names {
+		if err := c.PushFiles(ctx, name, files, "--entrypoint=/usr/bin/mdbook", "--workdir=/book"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
