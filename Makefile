@@ -28,7 +28,8 @@ help: ## Show this help.
 
 .PHONY: run
 run: ## Show the controller at work on a control plane of its own, until Ctrl-C. Builds Kubernetes, the first time.
-	@cd test && go run ./run
+	@go -C test build -o $(CURDIR)/bin/run/demo ./run
+	@cd test && exec $(CURDIR)/bin/run/demo
 
 ##@ Development
 

@@ -108,7 +108,9 @@ func container(view *v1.MarkdownView, files layout) *corev1ac.ContainerApplyConf
 }
 
 // environment overrides what book.toml may say: mdBook has to build into the one
-// folder it can write to, and must not invent chapters that are missing.
+// folder it can write to, must not invent chapters that are missing, and need not
+// look at folders each second that never change: they are outside of the book, or in
+// the volume.
 func environment(files layout) []*corev1ac.EnvVarApplyConfiguration {
 	env := []*corev1ac.EnvVarApplyConfiguration{
 		corev1ac.EnvVar().WithName("MDBOOK_BUILD__BUILD_DIR").WithValue(buildFolder),
@@ -116,6 +118,9 @@ func environment(files layout) []*corev1ac.EnvVarApplyConfiguration {
 	}
 	if files.renamedSource {
 		env = append(env, corev1ac.EnvVar().WithName("MDBOOK_BOOK__SRC").WithValue(flatSource))
+	}
+	if files.watchesMore {
+		env = append(env, corev1ac.EnvVar().WithName("MDBOOK_BUILD__EXTRA_WATCH_DIRS").WithValue("[]"))
 	}
 	return env
 }

@@ -41,7 +41,9 @@ type layout struct {
 	// renamedSource says that book.toml names the root itself as the source
 	// folder, and that the pages are in flatSource all the same.
 	renamedSource bool
-	entries       []entry // sorted by key
+	// watchesMore says that book.toml names more folders to be watched.
+	watchesMore bool
+	entries     []entry // sorted by key
 }
 
 func (l layout) mountPath() string {
@@ -67,7 +69,7 @@ func (l layout) revisionPath(shardName string) string {
 // publishes a plain folder instead of a mount with the kubelet's ..data links,
 // whose files it would copy to the site.
 func arrange(b book.Book, config book.Config) layout {
-	l := layout{flat: isFlat(b)}
+	l := layout{flat: isFlat(b), watchesMore: len(config.ExtraWatchDirs) > 0}
 	if !l.flat {
 		l.source = config.Src
 		if l.source == "." {

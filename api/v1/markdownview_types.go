@@ -49,18 +49,22 @@ type MarkdownViewSpec struct {
 	Suspend bool `json:"suspend,omitempty"`
 
 	// Interval is the longest time until drift is looked for again; it is found
-	// by watch in most cases. The function ignores it.
+	// by watch in most cases. At least a second. The function ignores it.
 	// +kubebuilder:default="10m"
 	// +kubebuilder:validation:Type=string
-	// +kubebuilder:validation:Pattern=`^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$`
+	// +kubebuilder:validation:MaxLength=32
+	// +kubebuilder:validation:Pattern=`^([0-9]{1,9}(\.[0-9]{1,9})?(ms|s)|[0-9]{1,7}(\.[0-9]{1,9})?m|[0-9]{1,5}(\.[0-9]{1,9})?h)+$`
+	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('1s')",message="must be at least 1s"
 	// +optional
 	Interval *metav1.Duration `json:"interval,omitempty"`
 
-	// Timeout is how long a rollout may take before it is called failed. The
-	// function ignores it.
+	// Timeout is how long a rollout may take before it is called failed. At least a
+	// second. The function ignores it.
 	// +kubebuilder:default="5m"
 	// +kubebuilder:validation:Type=string
-	// +kubebuilder:validation:Pattern=`^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$`
+	// +kubebuilder:validation:MaxLength=32
+	// +kubebuilder:validation:Pattern=`^([0-9]{1,9}(\.[0-9]{1,9})?(ms|s)|[0-9]{1,7}(\.[0-9]{1,9})?m|[0-9]{1,5}(\.[0-9]{1,9})?h)+$`
+	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('1s')",message="must be at least 1s"
 	// +optional
 	Timeout *metav1.Duration `json:"timeout,omitempty"`
 }

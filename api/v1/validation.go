@@ -6,6 +6,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -62,10 +63,10 @@ func (s *MarkdownViewSpec) validate(at *field.Path) field.ErrorList {
 }
 
 func validateDuration(duration *metav1.Duration, at *field.Path) field.ErrorList {
-	if duration == nil || duration.Duration > 0 {
+	if duration == nil || duration.Duration >= time.Second {
 		return nil
 	}
-	return field.ErrorList{field.Invalid(at, duration.Duration.String(), "must be more than 0")}
+	return field.ErrorList{field.Invalid(at, duration.Duration.String(), "must be at least 1s")}
 }
 
 func (c *ContentSource) validate(at *field.Path) field.ErrorList {

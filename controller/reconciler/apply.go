@@ -198,6 +198,9 @@ func (r *Reconciler) create(ctx context.Context, view *v1.MarkdownView, c *child
 	if err != nil {
 		return err
 	}
+	if r.settled.last(view, c).desired == settled.desired {
+		r.recordMissing(view, c)
+	}
 	r.settled.note(view, c, settled)
 	return nil
 }

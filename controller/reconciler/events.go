@@ -1,17 +1,22 @@
 package reconciler
 
 import (
+	"fmt"
+	"strings"
+
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/fluxcd/pkg/apis/meta"
 	"github.com/fluxcd/pkg/runtime/conditions"
 
 	v1 "github.com/zoetrope/markdown-view/api/v1"
+	"github.com/zoetrope/markdown-view/generator"
 )
 
 // Reason and actions of events beside those that conditions have.
 const (
 	driftCorrectedReason = "DriftCorrected"
+	pagesWarningReason   = "PagesWarning"
 	reconcileAction      = "Reconcile"
 )
 
@@ -34,6 +39,30 @@ func (r *Reconciler) recordTransition(before, view *v1.MarkdownView) {
 func (r *Reconciler) recordDrift(view *v1.MarkdownView, c *child, found drift) {
 	r.Metrics.driftCorrected(c.kind)
 	r.Events.AnnotatedEventf(view, c.live, eventAnnotations(view), corev1.EventTypeNormal, driftCorrectedReason, reconcileAction, "%s was changed and is corrected: %s", c, found)
+}
+
+// recordMissing emits one event for an object that was there, and wasn't found.
+func (r *Reconciler) recordMissing(view *v1.MarkdownView, c *child) {
+	r.Metrics.driftCorrected(c.kind)
+	r.Events.AnnotatedEventf(view, c.live, eventAnnotations(view), corev1.EventTypeNormal, driftCorrectedReason, reconcileAction, "%s was deleted, or had lost its labels, and is applied again", c)
+}
+
+// maxWarnings is how many an event lists.
+const maxWarnings = 3
+
+// recordWarnings emits one event for the faults of new pages that mdBook lives with.
+func (r *Reconciler) recordWarnings(before, view *v1.MarkdownView, warnings []generator.Problem) {
+	if len(warnings) == 0 || before.Status.LastAppliedRevision == view.Status.LastAppliedRevision {
+		return
+	}
+	lines := make([]string, 0, maxWarnings+1)
+	for _, warning := range warnings[:min(len(warnings), maxWarnings)] {
+		lines = append(lines, warning.String())
+	}
+	if more := len(warnings) - maxWarnings; more > 0 {
+		lines = append(lines, fmt.Sprintf("%d more", more))
+	}
+	r.Events.AnnotatedEventf(view, nil, eventAnnotations(view), corev1.EventTypeWarning, pagesWarningReason, reconcileAction, "%s", strings.Join(lines, "; "))
 }
 
 func eventAnnotations(view *v1.MarkdownView) map[string]string {

@@ -58,6 +58,9 @@ func (r *Reconciler) checkHealth(ctx context.Context, view *v1.MarkdownView, e *
 // explained adds to what is missing what stands in its way, if anything says so.
 func explained(missing string, deployment *appsv1.Deployment, pods []corev1.Pod, troubles []podTrouble) string {
 	trouble := replicaFailure(deployment)
+	if deployment.Spec.Paused {
+		trouble = "the Deployment is paused: kubectl rollout resume deployment " + deployment.Name
+	}
 	if trouble == "" {
 		trouble = troubleOf(pods, deployment.Spec.Template.Annotations[v1.RevisionAnnotation], troubles)
 	}

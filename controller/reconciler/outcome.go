@@ -3,6 +3,7 @@ package reconciler
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -42,6 +43,8 @@ type outcome struct {
 	// requeueAfter is when to look again if no watch wakes the view before; 0
 	// means not to.
 	requeueAfter time.Duration
+	// warnings are faults of the pages that mdBook lives with.
+	warnings []generator.Problem
 	// waits says that nothing is being rolled out yet.
 	waits bool
 	// replicas is how many viewers there are, and selector selects them; nil if
@@ -73,7 +76,11 @@ func failure(err error) outcome {
 	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
 		return outcome{state: ignored}
 	case apierrors.IsInvalid(err), apierrors.IsRequestEntityTooLargeError(err):
-		return outcome{state: stalled, reason: v1.ApplyFailedReason, message: err.Error(), requeueAfter: foreignRecheck}
+		message := err.Error()
+		if strings.Contains(message, "immutable") {
+			message += ": delete the object, and it is made anew"
+		}
+		return outcome{state: stalled, reason: v1.ApplyFailedReason, message: message, requeueAfter: foreignRecheck}
 	default:
 		return outcome{state: retrying, reason: v1.ApplyFailedReason, message: err.Error(), err: err}
 	}

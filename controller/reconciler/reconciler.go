@@ -96,6 +96,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return ctrl.Result{}, err
 	}
 	r.recordTransition(before, view)
+	r.recordWarnings(before, view, result.warnings)
 	return ctrl.Result{RequeueAfter: result.requeueAfter}, result.err
 }
 
@@ -127,7 +128,9 @@ func (r *Reconciler) reconcile(ctx context.Context, view *v1.MarkdownView) outco
 	view.Status.LastAppliedRevision = view.Status.LastAttemptedRevision
 	view.Status.Inventory = inventoryOf(view, wanted)
 
-	return r.checkHealth(ctx, view, wanted, deploymentOf(children))
+	result := r.checkHealth(ctx, view, wanted, deploymentOf(children))
+	result.warnings = wanted.Warnings
+	return result
 }
 
 // sourceRevision is the revision of Flux's sources, of all of them if there are

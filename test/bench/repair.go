@@ -12,14 +12,16 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// drifts are ways in which an object can be changed. Each is done to an object of
-// many views, one after the other.
-var drifts = []struct {
+// drift is a way in which an object can be changed.
+type drift struct {
 	name, object string
 	kind         func() client.Object
-	change       func(client.Object)
+	change       func(client.Object) // nil deletes it
 	restored     func(client.Object) bool
-}{
+}
+
+// drifts are done to an object of many views each, one after the other.
+var drifts = []drift{
 	{
 		"a page changed", "markdowns-", func() client.Object { return &corev1.ConfigMap{} },
 		func(o client.Object) { o.(*corev1.ConfigMap).Data["SUMMARY.md"] = "changed" },
@@ -54,41 +56,47 @@ const repairsOfEach = 100
 
 // repairs measures how long an object stays wrong.
 func (b *bench) repairs(ctx context.Context, f *field) error {
-	for _, drift := range drifts {
+	for _, d := range drifts {
 		var took []time.Duration
 		for i := range min(repairsOfEach, f.views) {
-			object := drift.kind()
-			key := client.ObjectKey{Namespace: "views", Name: fmt.Sprintf("%sview-%d", drift.object, i)}
-			if err := f.Client.Get(ctx, key, object); err != nil {
-				return err
-			}
-			uid := object.GetUID()
-			if drift.change == nil {
-				if err := f.Client.Delete(ctx, object); err != nil {
-					return err
-				}
-			} else {
-				drift.change(object)
-				if err := f.Client.Update(ctx, object, client.FieldOwner("kubectl-edit")); err != nil {
-					return err
-				}
-			}
-			began := time.Now()
-			err := wait.PollUntilContextTimeout(ctx, 2*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
-				object = drift.kind()
-				if err := f.Client.Get(ctx, key, object); err != nil {
-					return false, client.IgnoreNotFound(err)
-				}
-				return drift.restored(object) && (drift.change != nil || object.GetUID() != uid), nil
-			})
+			t, err := f.repair(ctx, d, fmt.Sprintf("%sview-%d", d.object, i))
 			if err != nil {
-				return fmt.Errorf("%s of view-%d: %w", drift.name, i, err)
+				return fmt.Errorf("%s of view-%d: %w", d.name, i, err)
 			}
-			took = append(took, time.Since(began))
+			took = append(took, t)
 		}
 		slices.Sort(took)
-		fmt.Fprintf(b.table, "controller, repair of %s, p50 / p99 of %d\t%v\t%v\t\tp99 < 1s\n", drift.name, len(took),
+		fmt.Fprintf(b.table, "controller, repair of %s, p50 / p99 of %d\t%v\t%v\t\tp99 < 1s\n", d.name, len(took),
 			took[len(took)/2].Round(time.Millisecond), took[len(took)*99/100].Round(time.Millisecond))
 	}
 	return f.allReady(ctx)
+}
+
+// repair changes an object and returns how long that lasted.
+func (f *field) repair(ctx context.Context, d drift, name string) (time.Duration, error) {
+	object := d.kind()
+	key := client.ObjectKey{Namespace: "views", Name: name}
+	if err := f.Client.Get(ctx, key, object); err != nil {
+		return 0, err
+	}
+	uid := object.GetUID()
+	var err error
+	if d.change == nil {
+		err = f.Client.Delete(ctx, object)
+	} else {
+		d.change(object)
+		err = f.Client.Update(ctx, object, client.FieldOwner("kubectl-edit"))
+	}
+	if err != nil {
+		return 0, err
+	}
+	began := time.Now()
+	err = wait.PollUntilContextTimeout(ctx, 2*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
+		object = d.kind()
+		if err := f.Client.Get(ctx, key, object); err != nil {
+			return false, client.IgnoreNotFound(err)
+		}
+		return d.restored(object) && (d.change != nil || object.GetUID() != uid), nil
+	})
+	return time.Since(began), err
 }

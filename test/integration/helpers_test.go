@@ -286,3 +286,15 @@ func (f *fixture) must(err error) {
 		f.Fatal(err)
 	}
 }
+
+// event waits for an event of a view whose reason and message begin like this.
+func (f *fixture) event(view, begin string) {
+	f.Helper()
+	f.eventually("the event "+begin, func() string {
+		events := f.events(view)
+		if slices.ContainsFunc(events, func(event string) bool { return strings.HasPrefix(event, begin) }) {
+			return ""
+		}
+		return "there are only:\n" + strings.Join(events, "\n")
+	})
+}

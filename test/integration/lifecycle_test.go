@@ -182,6 +182,7 @@ func TestADeletedObjectComesBack(t *testing.T) {
 		return ""
 	})
 	f.atMost(3, since)
+	f.event("docs", "DriftCorrected: Service viewer-docs was deleted")
 }
 
 func TestWhatOthersOwnIsLeftAlone(t *testing.T) {

@@ -13,10 +13,15 @@ import (
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if _, err := build.FluxControllers(ctx, build.Stderr()); err != nil {
+	if err := run(); err != nil {
 		fmt.Fprintln(os.Stderr, "fluxcontrollers:", err)
 		os.Exit(1)
 	}
+}
+
+func run() error {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	_, err := build.FluxControllers(ctx, build.Stderr())
+	return err
 }
