@@ -150,8 +150,8 @@ const (
 
 // MarkdownViewStatus is what was observed of a MarkdownView.
 type MarkdownViewStatus struct {
-	// ObservedGeneration is the generation of the spec that the conditions
-	// speak of; -1 until a controller has seen the view.
+	// ObservedGeneration is the generation of the spec that the last final outcome
+	// was for; -1 until there is one.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
