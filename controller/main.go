@@ -84,7 +84,7 @@ func parse(args []string) (*options, error) {
 	flags.StringVar(&o.metricsAddr, "metrics-addr", ":8080", "The address that metrics and profiles are served at; 0 for none.")
 	flags.StringVar(&o.healthAddr, "health-addr", ":9440", "The address that the probes are answered at.")
 	flags.StringVar(&o.eventsAddr, "events-addr", "", "The address of Flux's notification-controller; empty for none.")
-	flags.IntVar(&o.concurrent, "concurrent", 4, "How many MarkdownViews are reconciled at once.")
+	flags.IntVar(&o.concurrent, "concurrent", 10, "How many MarkdownViews are reconciled at once.")
 	flags.IntVar(&o.rollouts, "concurrent-rollouts", 0, "How many MarkdownViews replace their pods at once, for example after an upgrade; 0 for any number.")
 	flags.DurationVar(&o.reconcileTimeout, "reconcile-timeout", time.Minute, "How long one reconciliation may take; rollouts aren't waited for in it.")
 	flags.DurationVar(&o.gracefulShutdownTimeout, "graceful-shutdown-timeout", 30*time.Second, "How long reconciliations may go on after the signal to stop.")

@@ -49,6 +49,10 @@ func (l Limits) orDefault() Limits {
 	return l
 }
 
+// maxFetches is how many artifacts are fetched at once: what they take of the disk
+// beside what is kept is bounded too.
+const maxFetches = 2
+
 // ErrNotFound says that the source's server has no such artifact: it is gone, or not
 // there yet.
 var ErrNotFound = errors.New("the source's server doesn't have it")
@@ -59,6 +63,8 @@ type Store struct {
 	dir    string
 	host   string
 	limits Limits
+	// slots are held while fetching.
+	slots chan struct{}
 
 	mu      sync.Mutex
 	byKey   map[string]*entry
@@ -82,7 +88,7 @@ type entry struct {
 // NewStore returns a store that keeps artifacts below dir, which must exist. host
 // overrides that of artifacts' addresses; empty means not to.
 func NewStore(dir, host string, limits Limits) *Store {
-	return &Store{dir: dir, host: host, limits: limits.orDefault(), byKey: map[string]*entry{}, recent: list.New()}
+	return &Store{dir: dir, host: host, limits: limits.orDefault(), slots: make(chan struct{}, maxFetches), byKey: map[string]*entry{}, recent: list.New()}
 }
 
 // Read calls read with the files of an artifact, which it fetches if it isn't kept.
@@ -166,6 +172,12 @@ func (s *Store) release(e *entry) {
 func (s *Store) fetch(ctx context.Context, artifact *meta.Artifact, dir string) (int64, error) {
 	if artifact.Size != nil && *artifact.Size > s.limits.DownloadBytes {
 		return 0, fmt.Errorf("it is %d bytes large, may be %d: leave out of the source what isn't needed (spec.ignore)", *artifact.Size, s.limits.DownloadBytes)
+	}
+	select {
+	case s.slots <- struct{}{}:
+		defer func() { <-s.slots }()
+	case <-ctx.Done():
+		return 0, ctx.Err()
 	}
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		return 0, err
