@@ -79,6 +79,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	}
 	// Deletion is garbage collection's: there is no finalizer to remove.
 	if !view.DeletionTimestamp.IsZero() || view.Spec.Suspend {
+		r.turns.note(req.NamespacedName, false)
 		return ctrl.Result{}, nil
 	}
 	defer r.Metrics.recordDuration(view, start)
