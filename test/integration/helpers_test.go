@@ -133,13 +133,13 @@ func update[T client.Object](f *fixture, object T, name string, change func(T)) 
 // eventually waits until a condition holds; it returns what is missing.
 func (f *fixture) eventually(what string, missing func() string) {
 	f.Helper()
-	f.eventuallyWithin(patience, what, missing)
+	f.eventuallyWithin(patience, 50*time.Millisecond, what, missing)
 }
 
-func (f *fixture) eventuallyWithin(limit time.Duration, what string, missing func() string) {
+func (f *fixture) eventuallyWithin(limit, interval time.Duration, what string, missing func() string) {
 	f.Helper()
 	var last string
-	err := wait.PollUntilContextTimeout(f.Context(), 50*time.Millisecond, limit, true, func(context.Context) (bool, error) {
+	err := wait.PollUntilContextTimeout(f.Context(), interval, limit, true, func(context.Context) (bool, error) {
 		last = missing()
 		return last == "", nil
 	})

@@ -93,11 +93,12 @@ func (f *fixture) createAll() {
 	makers.Wait()
 }
 
-// wantStates waits until so many views have each reason.
+// wantStates waits until so many views have each reason. It looks seldom: to list all
+// of them is work.
 func (f *fixture) wantStates(want map[string]int) {
 	f.Helper()
 	for reason, count := range want {
-		f.eventuallyWithin(10*time.Minute, fmt.Sprintf("%d views to be %s", count, reason), func() string {
+		f.eventuallyWithin(10*time.Minute, 2*time.Second, fmt.Sprintf("%d views to be %s", count, reason), func() string {
 			var views v1.MarkdownViewList
 			f.must(f.Client.List(f.Context(), &views, client.InNamespace(f.namespace)))
 			got := 0
