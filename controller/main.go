@@ -31,7 +31,6 @@ import (
 	"github.com/fluxcd/pkg/runtime/logger"
 	"github.com/fluxcd/pkg/runtime/pprof"
 	"github.com/fluxcd/pkg/runtime/probes"
-	sourcev1 "github.com/fluxcd/source-controller/api/v1"
 
 	v1 "github.com/zoetrope/markdown-view/api/v1"
 	"github.com/zoetrope/markdown-view/controller/artifact"
@@ -161,6 +160,10 @@ func run(ctx context.Context, o *options) error {
 		return fmt.Errorf("make a folder for the artifacts of Flux's sources: %w", err)
 	}
 	defer func() { _ = os.RemoveAll(artifacts) }()
+	// So that downloads that a kill interrupts are in it too.
+	if err := os.Setenv("TMPDIR", artifacts); err != nil {
+		return err
+	}
 	sources := &reconciler.Sources{
 		Artifacts:            artifact.NewStore(artifacts, os.Getenv("SOURCE_CONTROLLER_LOCALHOST"), artifact.Limits{}),
 		NoCrossNamespaceRefs: o.acl.NoCrossNamespaceRefs,
@@ -192,7 +195,6 @@ func artifactsFolder() (string, error) {
 func newManager(o *options, selector labels.Selector) (ctrl.Manager, error) {
 	scheme := runtime.NewScheme()
 	utilruntime.Must(clientgoscheme.AddToScheme(scheme))
-	utilruntime.Must(sourcev1.AddToScheme(scheme))
 	utilruntime.Must(v1.AddToScheme(scheme))
 
 	mgr, err := ctrl.NewManager(fluxclient.GetConfigOrDie(o.client), ctrl.Options{
@@ -212,7 +214,10 @@ func newManager(o *options, selector labels.Selector) (ctrl.Manager, error) {
 		GracefulShutdownTimeout:       &o.gracefulShutdownTimeout,
 		Controller:                    crconfig.Controller{RecoverPanic: new(true)},
 		Cache:                         reconciler.CacheOptions(selector, o.namespaces),
-		Client:                        client.Options{Cache: &client.CacheOptions{EnableReadYourWritesConsistency: new(true)}},
+		Client: client.Options{Cache: &client.CacheOptions{
+			EnableReadYourWritesConsistency: new(true),
+			Unstructured:                    true, // Flux's sources
+		}},
 	})
 	if err != nil {
 		return nil, fmt.Errorf("make the manager: %w", err)

@@ -80,7 +80,7 @@ type entry struct {
 	bytes   int64
 	readers int
 	place   *list.Element
-	// fetched is closed once err is known.
+	// fetched is closed once err is known, which the lock guards until then.
 	fetched chan struct{}
 	err     error
 }
@@ -98,9 +98,9 @@ func (s *Store) Read(ctx context.Context, artifact *meta.Artifact, read func(fs.
 	e, mine := s.acquire(artifact.Digest)
 	defer s.release(e)
 	if mine {
-		e.bytes, e.err = s.fetch(ctx, artifact, e.dir)
+		bytes, err := s.fetch(ctx, artifact, e.dir)
+		s.settle(e, bytes, err)
 		close(e.fetched)
-		s.settle(e)
 	}
 	select {
 	case <-e.fetched:
@@ -135,10 +135,11 @@ func (s *Store) acquire(digest string) (e *entry, mine bool) {
 }
 
 // settle counts what was fetched, or forgets what could not be.
-func (s *Store) settle(e *entry) {
+func (s *Store) settle(e *entry, bytes int64, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if e.err != nil {
+	e.bytes, e.err = bytes, err
+	if err != nil {
 		delete(s.byKey, e.key)
 		s.recent.Remove(e.place)
 		return

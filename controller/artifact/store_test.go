@@ -246,3 +246,36 @@ func TestWhatIsReadStays(t *testing.T) {
 		t.Fatal(err)
 	}
 }
+
+// TestWhoStopsWaiting gives up while somebody else fetches, who isn't disturbed.
+func TestWhoStopsWaiting(t *testing.T) {
+	s := newServer(t)
+	store, _ := newTestStore(t, Limits{})
+	artifact := s.add("a.tar.gz", pack(t, file("docs/start.md", "# Start\n")))
+	asked, answer := make(chan struct{}), make(chan struct{})
+	s.Config.Handler = waiting(s.Config.Handler, asked, answer)
+	fetched := make(chan error)
+	go func() {
+		_, err := readStart(store, artifact)
+		fetched <- err
+	}()
+	<-asked
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := store.Read(ctx, artifact, func(fs.FS) error { return nil }); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+	close(answer)
+	if err := <-fetched; err != nil {
+		t.Error(err)
+	}
+}
+
+// waiting answers when it is told to.
+func waiting(next http.Handler, asked, answer chan struct{}) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		close(asked)
+		<-answer
+		next.ServeHTTP(w, r)
+	})
+}

@@ -10,7 +10,9 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
@@ -23,8 +25,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/fluxcd/pkg/apis/meta"
-	"github.com/fluxcd/pkg/runtime/conditions"
-	sourcev1 "github.com/fluxcd/source-controller/api/v1"
 
 	"github.com/zoetrope/markdown-view/controller/artifact"
 	"github.com/zoetrope/markdown-view/generator"
@@ -34,26 +34,45 @@ import (
 	v1 "github.com/zoetrope/markdown-view/api/v1"
 )
 
-// sourceObject is one of Flux's sources.
-type sourceObject interface {
-	client.Object
-	sourcev1.Source
-	GetConditions() []metav1.Condition
+// sourceGroup is that of Flux's sources.
+var sourceGroup = schema.GroupVersion{Group: "source.toolkit.fluxcd.io", Version: "v1"}
+
+// newSource returns an empty source of a kind. It isn't decoded as a whole: a source
+// with a field that can't be, such as a duration that is too long, would keep all
+// others from being listed.
+func newSource(kind string) *unstructured.Unstructured {
+	object := &unstructured.Unstructured{}
+	object.SetGroupVersionKind(sourceGroup.WithKind(kind))
+	return object
 }
 
-// newSource returns an empty source of a kind; nil if there is no such kind.
-func newSource(kind string) sourceObject {
-	switch kind {
-	case v1.GitRepositoryKind:
-		return &sourcev1.GitRepository{}
-	case v1.OCIRepositoryKind:
-		return &sourcev1.OCIRepository{}
-	case v1.BucketKind:
-		return &sourcev1.Bucket{}
-	case v1.ExternalArtifactKind:
-		return &sourcev1.ExternalArtifact{}
+// artifactOf returns what a source offers; nil if that is nothing, or can't be read.
+func artifactOf(object client.Object) *meta.Artifact {
+	source, ok := object.(*unstructured.Unstructured)
+	if !ok {
+		return nil
 	}
-	return nil
+	fields, found, err := unstructured.NestedMap(source.Object, "status", "artifact")
+	if err != nil || !found {
+		return nil
+	}
+	current := &meta.Artifact{}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(fields, current); err != nil {
+		return nil
+	}
+	return current
+}
+
+// readyMessageOf is what a source says of itself.
+func readyMessageOf(object *unstructured.Unstructured) string {
+	list, _, _ := unstructured.NestedSlice(object.Object, "status", "conditions") // none, if it is something else
+	for _, entry := range list {
+		if condition, ok := entry.(map[string]any); ok && condition["type"] == meta.ReadyCondition {
+			message, _ := condition["message"].(string)
+			return message
+		}
+	}
+	return ""
 }
 
 // sourceError says why a source gives no pages.
@@ -112,10 +131,10 @@ func (r *Reconciler) sourceVersion(ctx context.Context, view *v1.MarkdownView, f
 	case err != nil:
 		return input{}, &sourceError{field: field, reason: v1.ArtifactFailedReason, message: "read " + name, err: err}
 	}
-	current := object.GetArtifact()
+	current := artifactOf(object)
 	if current == nil {
 		message := name + " has no artifact yet"
-		if ready := conditions.GetMessage(object, meta.ReadyCondition); ready != "" {
+		if ready := readyMessageOf(object); ready != "" {
 			message += ": " + ready
 		}
 		return input{}, &sourceError{field: field, reason: v1.ArtifactFailedReason, message: message}
@@ -198,7 +217,7 @@ func (s *Sources) watch(kind string) error {
 	if last, ok := s.missing[kind]; ok && time.Since(last.at) < kindRecheck {
 		return last.err
 	}
-	gvk := sourcev1.GroupVersion.WithKind(kind)
+	gvk := sourceGroup.WithKind(kind)
 	if _, err := s.mapper.RESTMapping(gvk.GroupKind(), gvk.Version); err != nil {
 		s.missing[kind] = missingKind{time.Now(), err}
 		return err
@@ -232,17 +251,7 @@ func sourceNames(object client.Object) []string {
 }
 
 func (r *Reconciler) viewsOfSource(ctx context.Context, object client.Object) []reconcile.Request {
-	var kind string
-	switch object.(type) {
-	case *sourcev1.GitRepository:
-		kind = v1.GitRepositoryKind
-	case *sourcev1.OCIRepository:
-		kind = v1.OCIRepositoryKind
-	case *sourcev1.Bucket:
-		kind = v1.BucketKind
-	case *sourcev1.ExternalArtifact:
-		kind = v1.ExternalArtifactKind
-	}
+	kind := object.GetObjectKind().GroupVersionKind().Kind
 	var views v1.MarkdownViewList
 	if err := r.List(ctx, &views, client.MatchingFields{sourceIndex: kind + " " + client.ObjectKeyFromObject(object).String()}); err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "find the views of a source", "kind", kind, "namespace", object.GetNamespace(), "name", object.GetName())
@@ -258,12 +267,7 @@ func (r *Reconciler) viewsOfSource(ctx context.Context, object client.Object) []
 // there is none, of why.
 func artifactChanged() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
-		before, ok := e.ObjectOld.(sourceObject)
-		after, alsoOK := e.ObjectNew.(sourceObject)
-		if !ok || !alsoOK {
-			return false
-		}
-		old, now := before.GetArtifact(), after.GetArtifact()
+		old, now := artifactOf(e.ObjectOld), artifactOf(e.ObjectNew)
 		if old == nil || now == nil {
 			return true
 		}

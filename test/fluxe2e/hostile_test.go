@@ -16,6 +16,7 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/fluxcd/pkg/apis/meta"
 	sourcev1 "github.com/fluxcd/source-controller/api/v1"
@@ -75,28 +76,59 @@ func TestHostileArchives(t *testing.T) {
 	f.memory(controller)
 }
 
+// TestASourceThatCantBeDecoded has somebody make a source whose interval Go can't read,
+// as Flux's own schema allows. Views of other sources must not notice.
+func TestASourceThatCantBeDecoded(t *testing.T) {
+	f := newCluster(t)
+	f.must(f.ApplyCRDs(t.Context()))
+	_, err := f.product.RunController(t.Context(), "controller")
+	f.must(err)
+	poison := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"url": "https://git.example.com/x", "interval": "3000000h"}}}
+	poison.SetGroupVersionKind(sourcev1.GroupVersion.WithKind(v1.GitRepositoryKind))
+	poison.SetName("poison")
+	f.create(poison)
+
+	source := &sourcev1.GitRepository{
+		ObjectMeta: metav1.ObjectMeta{Name: "docs"},
+		Spec:       sourcev1.GitRepositorySpec{URL: "https://git.example.com/docs", Interval: metav1.Duration{Duration: time.Hour}},
+	}
+	f.create(source)
+	good := archive(t, file("SUMMARY.md", "- [Start](start.md)\n"), file("start.md", "# Start\n"))
+	source.Status.Artifact = f.offer(good)
+	f.must(f.Client.Status().Update(t.Context(), source))
+	f.sourceView("docs", "docs", "")
+	f.readyAt("docs", source.Status.Artifact.Revision)
+	f.sourceView("other", "poison", "")
+	f.status("other", metav1.ConditionFalse, v1.ArtifactFailedReason, "has no artifact yet")
+}
+
 // externalArtifact offers an archive as the artifact of an ExternalArtifact, and
 // returns its revision.
 func (f *fixture) externalArtifact(name string, archive []byte) string {
 	f.Helper()
-	digest := fmt.Sprintf("sha256:%x", sha256.Sum256(archive))
-	path := "/" + f.namespace + "/" + digest + ".tar.gz"
-	f.Artifacts.Answer(path, func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(archive) })
 	object := &sourcev1.ExternalArtifact{}
 	if !f.get(object, name) {
 		object = &sourcev1.ExternalArtifact{ObjectMeta: metav1.ObjectMeta{Name: name}}
 		f.create(object)
 	}
-	size := int64(len(archive))
-	object.Status.Artifact = &meta.Artifact{
-		Path: strings.TrimPrefix(path, "/"), URL: f.Artifacts.URL() + path, Digest: digest,
-		Revision: "latest@" + digest, Size: &size, LastUpdateTime: metav1.Now(),
-	}
+	object.Status.Artifact = f.offer(archive)
 	object.Status.Conditions = []metav1.Condition{{
 		Type: meta.ReadyCondition, Status: metav1.ConditionTrue, Reason: "Succeeded", LastTransitionTime: metav1.NewTime(time.Now()),
 	}}
 	f.must(f.Client.Status().Update(f.Context(), object))
 	return object.Status.Artifact.Revision
+}
+
+// offer serves an archive, and returns what a source says of it.
+func (f *fixture) offer(archive []byte) *meta.Artifact {
+	digest := fmt.Sprintf("sha256:%x", sha256.Sum256(archive))
+	path := "/" + f.namespace + "/" + digest + ".tar.gz"
+	f.Artifacts.Answer(path, func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(archive) })
+	size := int64(len(archive))
+	return &meta.Artifact{
+		Path: strings.TrimPrefix(path, "/"), URL: f.Artifacts.URL() + path, Digest: digest,
+		Revision: "latest@" + digest, Size: &size, LastUpdateTime: metav1.Now(),
+	}
 }
 
 // nothingEscaped looks for files outside of the cache, and for too many inside.

@@ -65,8 +65,8 @@ func TestManyViewsOfOneRepository(t *testing.T) {
 			t.Errorf("a child was written of a view whose pages didn't change: %s", r)
 		}
 	}
-	t.Logf("%d views, %d touched: 1 download, %d writes to children, %d of statuses; Flux took %.1fs, all views another %.1fs",
-		all, touched, len(children), len(writes)-len(children), fetched.Sub(began).Seconds(), done.Sub(fetched).Seconds())
+	t.Logf("%d views, %d touched: %d download, %d writes to children, %d of statuses; Flux took %.1fs, all views another %.1fs",
+		all, touched, f.Artifacts.Asked("/"+f.namespace+"/")-1, len(children), len(writes)-len(children), fetched.Sub(began).Seconds(), done.Sub(fetched).Seconds())
 	if len(children) != 2*touched {
 		t.Errorf("%d writes to children, not a ConfigMap and a Deployment of each of the %d:\n%s", len(children), touched, lines(children))
 	}
