@@ -161,11 +161,11 @@ kustomize: bin/kustomize ## Build the pinned kustomize into bin/.
 # test/README.md. Standard output is the folder they are in, and nothing else.
 .PHONY: controlplane
 controlplane: ## Build Kubernetes for the tests; takes minutes, the first time.
-	@cd test && go run ./cluster/cmd/controlplane
+	@cd test && go run ./cluster/cmd/build controlplane
 
 .PHONY: fluxcontrollers
 fluxcontrollers: ## Build Flux's controllers for e2e-flux; takes minutes, the first time.
-	@cd test && go run ./cluster/cmd/fluxcontrollers
+	@cd test && go run ./cluster/cmd/build fluxcontrollers
 
 .PHONY: cluster-up
 cluster-up: ## Start a control plane with simulated nodes that stays.

@@ -11,7 +11,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fluxcd/pkg/apis/meta"
@@ -126,19 +125,7 @@ func (f *fixture) change(edit func(*v1.MarkdownView)) {
 // eventually waits until a condition holds; it returns what is missing.
 func (f *fixture) eventually(what string, missing func() string) {
 	f.Helper()
-	f.within(patience, what, missing)
-}
-
-func (f *fixture) within(limit time.Duration, what string, missing func() string) {
-	f.Helper()
-	var last string
-	err := wait.PollUntilContextTimeout(f.Context(), 50*time.Millisecond, limit, true, func(context.Context) (bool, error) {
-		last = missing()
-		return last == "", nil
-	})
-	if err != nil {
-		f.Fatalf("waited %s for %s: %s", limit, what, last)
-	}
+	clustertest.Eventually(f, patience, clustertest.Often, what, missing)
 }
 
 // ready waits until the view docs is Ready in its current generation.

@@ -3,7 +3,6 @@ package e2e
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -13,16 +12,14 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
-	"k8s.io/apimachinery/pkg/runtime"
-	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
-	v1 "github.com/zoetrope/markdown-view/api/v1"
 	"github.com/zoetrope/markdown-view/test/cluster"
 	"github.com/zoetrope/markdown-view/test/cluster/build"
 	"github.com/zoetrope/markdown-view/test/cluster/programs"
+	"github.com/zoetrope/markdown-view/test/product"
 )
 
 var (
@@ -94,15 +91,11 @@ func start(ctx context.Context) (*cluster.Cluster, error) {
 
 // setUp provides the images, and installs the controller as people do.
 func setUp(ctx context.Context) error {
-	scheme := runtime.NewScheme()
-	if err := errors.Join(clientgoscheme.AddToScheme(scheme), v1.AddToScheme(scheme)); err != nil {
-		return err
-	}
 	log.SetLogger(logr.Discard()) // or it complains that nobody did
 	var err error
 	config := rest.CopyConfig(shared.Config)
 	config.WarningHandler = rest.NoWarnings{}
-	if admin, err = client.New(config, client.Options{Scheme: scheme}); err != nil {
+	if admin, err = product.NewClient(config); err != nil {
 		return err
 	}
 	if images, err = provideImages(ctx); err != nil {

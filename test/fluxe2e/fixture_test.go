@@ -1,10 +1,8 @@
 package fluxe2e
 
 import (
-	"bytes"
 	"context"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -15,15 +13,13 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/util/wait"
-	"k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/zoetrope/markdown-view/generator"
 	"github.com/zoetrope/markdown-view/test/cluster"
 	"github.com/zoetrope/markdown-view/test/cluster/clustertest"
 	"github.com/zoetrope/markdown-view/test/flux"
+	"github.com/zoetrope/markdown-view/test/product"
 	"github.com/zoetrope/markdown-view/test/viewer"
 )
 
@@ -116,14 +112,7 @@ func (f *fixture) must(err error) {
 // eventually waits until a condition holds; it returns what is missing.
 func (f *fixture) eventually(what string, missing func() string) {
 	f.Helper()
-	var last string
-	err := wait.PollUntilContextTimeout(f.Context(), 50*time.Millisecond, patience, true, func(context.Context) (bool, error) {
-		last = missing()
-		return last == "", nil
-	})
-	if err != nil {
-		f.Fatalf("waited %s for %s: %s", patience, what, last)
-	}
+	clustertest.Eventually(f, patience, clustertest.Often, what, missing)
 }
 
 // while holds a condition for some time; it returns what breaks it.
@@ -190,14 +179,9 @@ func (f *fixture) apply(example string, repository *flux.Repository) {
 	f.Helper()
 	content, err := os.ReadFile(filepath.Join("../../examples/flux", example, "flux.yaml"))
 	f.must(err)
-	decoder := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(content), 4096)
-	for {
-		object := &unstructured.Unstructured{}
-		err := decoder.Decode(&object.Object)
-		if err == io.EOF { //nolint:errorlint // it isn't wrapped
-			return
-		}
-		f.must(err)
+	objects, err := product.Objects(content)
+	f.must(err)
+	for _, object := range objects {
 		object.SetNamespace(f.namespace)
 		spec := object.Object["spec"].(map[string]any)
 		if spec["url"] != nil {

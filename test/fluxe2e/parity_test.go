@@ -1,29 +1,20 @@
 package fluxe2e
 
 import (
-	"bytes"
 	"cmp"
-	"encoding/json"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"testing"
 
 	gocmp "github.com/google/go-cmp/cmp"
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/util/yaml"
-	appsv1ac "k8s.io/client-go/applyconfigurations/apps/v1"
-	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 	sigsyaml "sigs.k8s.io/yaml"
 
 	sourcev1 "github.com/fluxcd/source-controller/api/v1"
 
 	v1 "github.com/zoetrope/markdown-view/api/v1"
-	"github.com/zoetrope/markdown-view/generator"
 	"github.com/zoetrope/markdown-view/test/flux"
+	"github.com/zoetrope/markdown-view/test/product"
 )
 
 // TestASourceGivesWhatADirectoryGives commits folders, and holds what the controller
@@ -71,57 +62,22 @@ func (f *fixture) render(repository *flux.Repository, path string) map[string]st
 	view.SetGroupVersionKind(v1.GroupVersion.WithKind(v1.Kind))
 	input, err := sigsyaml.Marshal(view)
 	f.must(err)
-	cmd := exec.CommandContext(f.Context(), f.product.Program("fn"), "-")
-	cmd.Dir, cmd.Stdin = repository.Folder, bytes.NewReader(input)
-	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
-	out, err := cmd.Output()
-	if err != nil {
-		f.Fatalf("fn: %v\n%s", err, stderr.String())
-	}
-	objects := map[string]string{}
-	decoder := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(out), 4096)
-	for {
-		object := &unstructured.Unstructured{}
-		if err := decoder.Decode(&object.Object); err != nil {
-			return objects
-		}
-		objects[object.GetKind()+" "+object.GetName()] = f.encode(object.Object)
-	}
+	objects, err := f.product.Render(f.Context(), repository.Folder, input)
+	f.must(err)
+	return f.text(objects)
 }
 
-// owned returns what the controller's field manager owns of a view's objects, owner
-// references aside.
+// owned returns what the controller's field manager owns of a view's objects.
 func (f *fixture) owned(view string) map[string]string {
 	f.Helper()
-	objects := map[string]string{}
-	add := func(kind, name string, configuration any, err error) {
-		f.Helper()
-		f.must(err)
-		fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(configuration)
-		f.must(err)
-		delete(fields["metadata"].(map[string]any), "ownerReferences")
-		objects[kind+" "+name] = f.encode(fields)
-	}
-	deployment := f.deployment(view)
-	d, err := appsv1ac.ExtractDeployment(deployment, generator.FieldManager)
-	add("Deployment", deployment.Name, d, err)
-	service := &corev1.Service{}
-	f.get(service, generator.ViewerName(view))
-	s, err := corev1ac.ExtractService(service, generator.FieldManager)
-	add("Service", service.Name, s, err)
-	var configMaps corev1.ConfigMapList
-	f.must(f.Client.List(f.Context(), &configMaps, client.InNamespace(f.namespace), client.MatchingLabels(generator.Labels(view))))
-	for i := range configMaps.Items {
-		c, err := corev1ac.ExtractConfigMap(&configMaps.Items[i], generator.FieldManager)
-		add("ConfigMap", configMaps.Items[i].Name, c, err)
-	}
-	return objects
+	objects, err := f.product.Owned(f.Context(), f.namespace, view)
+	f.must(err)
+	return f.text(objects)
 }
 
-func (f *fixture) encode(fields any) string {
+func (f *fixture) text(objects []*unstructured.Unstructured) map[string]string {
 	f.Helper()
-	text, err := json.MarshalIndent(fields, "", "  ")
+	texts, err := product.Text(objects)
 	f.must(err)
-	return string(text)
+	return texts
 }

@@ -1,7 +1,6 @@
 package integration
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -13,7 +12,6 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fluxcd/pkg/apis/meta"
@@ -133,19 +131,7 @@ func update[T client.Object](f *fixture, object T, name string, change func(T)) 
 // eventually waits until a condition holds; it returns what is missing.
 func (f *fixture) eventually(what string, missing func() string) {
 	f.Helper()
-	f.eventuallyWithin(patience, 50*time.Millisecond, what, missing)
-}
-
-func (f *fixture) eventuallyWithin(limit, interval time.Duration, what string, missing func() string) {
-	f.Helper()
-	var last string
-	err := wait.PollUntilContextTimeout(f.Context(), interval, limit, true, func(context.Context) (bool, error) {
-		last = missing()
-		return last == "", nil
-	})
-	if err != nil {
-		f.Fatalf("waited for %s: %s", what, last)
-	}
+	clustertest.Eventually(f, patience, clustertest.Often, what, missing)
 }
 
 // status waits until a view of its current generation has a Ready condition, and

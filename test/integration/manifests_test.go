@@ -1,7 +1,6 @@
 package integration
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"os"
@@ -19,7 +18,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/util/yaml"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -180,18 +178,14 @@ func (f *fixture) build(kustomization string) []*unstructured.Unstructured {
 
 func decodeAll(t *testing.T, manifests []byte) []*unstructured.Unstructured {
 	t.Helper()
-	var objects []*unstructured.Unstructured
-	decoder := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(manifests), 4096)
-	for {
-		object := &unstructured.Unstructured{}
-		if err := decoder.Decode(&object.Object); err != nil {
-			if len(objects) == 0 {
-				t.Fatalf("no objects: %v", err)
-			}
-			return objects
-		}
-		objects = append(objects, object)
+	objects, err := product.Objects(manifests)
+	if err != nil {
+		t.Fatal(err)
 	}
+	if len(objects) == 0 {
+		t.Fatal("no objects")
+	}
+	return objects
 }
 
 func convert(t *testing.T, object *unstructured.Unstructured, into any) {

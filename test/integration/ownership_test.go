@@ -1,9 +1,6 @@
 package integration
 
 import (
-	"bytes"
-	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -14,9 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/intstr"
-	"k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	sigsyaml "sigs.k8s.io/yaml"
 
 	v1 "github.com/zoetrope/markdown-view/api/v1"
 )
@@ -134,7 +129,7 @@ func TestTheFunctionsOutputIsAdopted(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			f := newFixture(t)
 			view := f.view("docs")
-			apply(f, render(t, view))
+			apply(f, f.render(view))
 			f.eventually("the pods to be available", func() string {
 				if f.deployment().Status.AvailableReplicas != 1 {
 					return "they aren't"
@@ -200,32 +195,6 @@ func (f *fixture) pods() []string {
 	}
 	slices.Sort(names)
 	return names
-}
-
-// render expands a view by the function, as a program.
-func render(t *testing.T, view *v1.MarkdownView) []*unstructured.Unstructured {
-	t.Helper()
-	view = view.DeepCopy()
-	view.SetGroupVersionKind(v1.GroupVersion.WithKind(v1.Kind))
-	input, err := sigsyaml.Marshal(view)
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.CommandContext(t.Context(), filepath.Join(shared.Folder(), "fn"), "-")
-	cmd.Stdin = bytes.NewReader(input)
-	out, err := cmd.Output()
-	if err != nil {
-		t.Fatalf("fn: %v", err)
-	}
-	var objects []*unstructured.Unstructured
-	decoder := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(out), 4096)
-	for {
-		object := &unstructured.Unstructured{}
-		if err := decoder.Decode(&object.Object); err != nil {
-			return objects
-		}
-		objects = append(objects, object)
-	}
 }
 
 func hasManager(object client.Object, name string) bool {

@@ -1,21 +1,21 @@
 package integration
 
 import (
-	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
-	appsv1ac "k8s.io/client-go/applyconfigurations/apps/v1"
-	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
 
 	v1 "github.com/zoetrope/markdown-view/api/v1"
-	"github.com/zoetrope/markdown-view/generator"
+	"github.com/zoetrope/markdown-view/test/product"
 )
 
-// TestBothDoorsGiveTheSameObjects holds what the function prints against what the
-// controller's field manager owns in the cluster, owner references aside.
 func TestBothDoorsGiveTheSameObjects(t *testing.T) {
 	for name, change := range map[string]func(*v1.MarkdownView){
 		"a flat book": func(*v1.MarkdownView) {},
@@ -31,51 +31,115 @@ func TestBothDoorsGiveTheSameObjects(t *testing.T) {
 			f := newFixture(t)
 			view := f.view("docs")
 			change(view)
-			want := map[string]string{}
-			for _, object := range render(t, view) {
-				want[object.GetKind()+" "+object.GetName()] = encode(t, object.Object)
-			}
-			f.create(view)
-			f.ready("docs")
-			if diff := cmp.Diff(want, f.owned()); diff != "" {
-				t.Errorf("the doors differ (-function +controller):\n%s", diff)
-			}
+			f.bothDoors(f.unstructured(view))
 		})
 	}
 }
 
-// owned returns what the controller's field manager owns in the test's namespace.
-func (f *fixture) owned() map[string]string {
-	f.Helper()
-	deployment, service, configMap := f.deployment(), &corev1.Service{}, f.configMap()
-	f.get(service, "viewer-docs")
-	owned := map[string]string{}
-	add := func(kind, name string, configuration any, err error) {
-		f.Helper()
-		if err != nil {
-			f.Fatal(err)
-		}
-		fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(configuration)
-		if err != nil {
-			f.Fatal(err)
-		}
-		delete(fields["metadata"].(map[string]any), "ownerReferences")
-		owned[kind+" "+name] = encode(f.T, fields)
+// TestBothDoorsGiveTheSameObjectsForTheExamples takes those whose pages are in the
+// cluster; test/fluxe2e has those with a folder.
+func TestBothDoorsGiveTheSameObjectsForTheExamples(t *testing.T) {
+	for name, input := range map[string]func(*fixture) []*unstructured.Unstructured{
+		"inline":   func(f *fixture) []*unstructured.Unstructured { return f.files("inline/markdownview.yaml") },
+		"validate": func(f *fixture) []*unstructured.Unstructured { return f.files("validate/markdownview.yaml") },
+		"kpt": func(f *fixture) []*unstructured.Unstructured {
+			return f.files("kpt/markdownview.yaml", "kpt/pages.yaml")
+		},
+		"configmap": func(f *fixture) []*unstructured.Unstructured {
+			return append(f.files("configmap/markdownview.yaml"), f.pages("faq-pages", "configmap/pages"))
+		},
+		"controller": func(f *fixture) []*unstructured.Unstructured {
+			return decodeAll(f.T, []byte(f.mustKubectl("", "kustomize", "../../examples/controller")))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFixture(t)
+			f.bothDoors(input(f)...)
+		})
 	}
-	d, err := appsv1ac.ExtractDeployment(deployment, generator.FieldManager)
-	add("Deployment", deployment.Name, d, err)
-	s, err := corev1ac.ExtractService(service, generator.FieldManager)
-	add("Service", service.Name, s, err)
-	c, err := corev1ac.ExtractConfigMap(configMap, generator.FieldManager)
-	add("ConfigMap", configMap.Name, c, err)
-	return owned
 }
 
-func encode(t *testing.T, fields any) string {
-	t.Helper()
-	text, err := json.MarshalIndent(fields, "", "  ")
-	if err != nil {
-		t.Fatal(err)
+// bothDoors holds what the function prints for a view, and for what it names, against
+// what the controller's field manager owns of the view's objects in the cluster.
+func (f *fixture) bothDoors(input ...*unstructured.Unstructured) {
+	f.Helper()
+	at := slices.IndexFunc(input, func(o *unstructured.Unstructured) bool { return o.GetKind() == v1.Kind })
+	if at < 0 {
+		f.Fatal("there is no view")
 	}
-	return string(text)
+	given := map[string]bool{}
+	for _, object := range input {
+		object.SetNamespace(f.namespace)
+		given[object.GetKind()+" "+object.GetName()] = true
+	}
+	printed, err := f.Render(f.Context(), f.TempDir(), []byte(documents(f.T, input)))
+	f.must(err)
+	printed = slices.DeleteFunc(printed, func(o *unstructured.Unstructured) bool { return given[o.GetKind()+" "+o.GetName()] })
+	want, err := product.Text(printed)
+	f.must(err)
+	if len(want) < 3 {
+		f.Fatalf("the function prints %d objects", len(want))
+	}
+
+	for _, object := range input {
+		f.create(object)
+	}
+	f.ready(input[at].GetName())
+	owned, err := f.Owned(f.Context(), f.namespace, input[at].GetName())
+	f.must(err)
+	got, err := product.Text(owned)
+	f.must(err)
+	if diff := cmp.Diff(want, got); diff != "" {
+		f.Errorf("the doors differ (-function +controller):\n%s", diff)
+	}
+}
+
+// render expands a view by the function, as a program.
+func (f *fixture) render(view *v1.MarkdownView) []*unstructured.Unstructured {
+	f.Helper()
+	objects, err := f.Render(f.Context(), f.TempDir(), []byte(documents(f.T, []*unstructured.Unstructured{f.unstructured(view)})))
+	f.must(err)
+	return objects
+}
+
+func (f *fixture) unstructured(view *v1.MarkdownView) *unstructured.Unstructured {
+	f.Helper()
+	view = view.DeepCopy()
+	view.SetGroupVersionKind(v1.GroupVersion.WithKind(v1.Kind))
+	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(view)
+	f.must(err)
+	return &unstructured.Unstructured{Object: fields}
+}
+
+// files reads files of the examples.
+func (f *fixture) files(names ...string) []*unstructured.Unstructured {
+	f.Helper()
+	var objects []*unstructured.Unstructured
+	for _, name := range names {
+		content, err := os.ReadFile(filepath.Join("../../examples", filepath.FromSlash(name)))
+		f.must(err)
+		objects = append(objects, decodeAll(f.T, content)...)
+	}
+	return objects
+}
+
+// pages makes a ConfigMap of a folder of the examples, as kustomize's generator does.
+func (f *fixture) pages(name, folder string) *unstructured.Unstructured {
+	f.Helper()
+	folder = filepath.Join("../../examples", filepath.FromSlash(folder))
+	entries, err := os.ReadDir(folder)
+	f.must(err)
+	pages := &corev1.ConfigMap{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"},
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Data:       map[string]string{},
+	}
+	for _, entry := range entries {
+		content, err := os.ReadFile(filepath.Join(folder, entry.Name()))
+		f.must(err)
+		pages.Data[entry.Name()] = string(content)
+	}
+	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(pages)
+	f.must(err)
+	return &unstructured.Unstructured{Object: fields}
 }

@@ -15,6 +15,7 @@ import (
 
 	v1 "github.com/zoetrope/markdown-view/api/v1"
 	"github.com/zoetrope/markdown-view/test/cluster"
+	"github.com/zoetrope/markdown-view/test/cluster/clustertest"
 )
 
 // How many views there are of each kind. The good ones are more than the 500 that
@@ -98,7 +99,7 @@ func (f *fixture) createAll() {
 func (f *fixture) wantStates(want map[string]int) {
 	f.Helper()
 	for reason, count := range want {
-		f.eventuallyWithin(10*time.Minute, 2*time.Second, fmt.Sprintf("%d views to be %s", count, reason), func() string {
+		clustertest.Eventually(f, 10*time.Minute, 2*time.Second, fmt.Sprintf("%d views to be %s", count, reason), func() string {
 			var views v1.MarkdownViewList
 			f.must(f.Client.List(f.Context(), &views, client.InNamespace(f.namespace)))
 			got := 0

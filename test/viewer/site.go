@@ -17,12 +17,12 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
 	"github.com/zoetrope/markdown-view/generator"
 	"github.com/zoetrope/markdown-view/test/cluster"
+	"github.com/zoetrope/markdown-view/test/cluster/clustertest"
 )
 
 // patience is how long a test waits for a page that should take seconds: the pods
@@ -85,14 +85,7 @@ func proxiedSite(t testing.TB, c *cluster.Cluster, namespace, service string) *S
 // eventually waits until a condition holds; it returns what is missing.
 func (s *Site) eventually(what string, missing func() string) {
 	s.t.Helper()
-	var last string
-	err := wait.PollUntilContextTimeout(s.t.Context(), 50*time.Millisecond, patience, true, func(context.Context) (bool, error) {
-		last = missing()
-		return last == "", nil
-	})
-	if err != nil {
-		s.t.Fatalf("waited %s for %s: %s", patience, what, last)
-	}
+	clustertest.Eventually(s.t, patience, clustertest.Often, what, missing)
 }
 
 // Ask asks once.

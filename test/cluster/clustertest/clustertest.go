@@ -26,6 +26,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/zoetrope/markdown-view/test/cluster"
@@ -80,6 +81,23 @@ func Need(t testing.TB, c *cluster.Cluster, features ...cluster.Feature) {
 		}
 	}
 }
+
+// Eventually waits until a condition holds, which it looks at once each interval, and
+// fails the test after the limit. missing returns what is missing, "" if nothing is.
+func Eventually(t testing.TB, limit, interval time.Duration, what string, missing func() string) {
+	t.Helper()
+	var last string
+	err := wait.PollUntilContextTimeout(t.Context(), interval, limit, true, func(context.Context) (bool, error) {
+		last = missing()
+		return last == "", nil
+	})
+	if err != nil {
+		t.Fatalf("waited %s for %s: %s", limit, what, last)
+	}
+}
+
+// Often is the interval for conditions that cost little to look at.
+const Often = 50 * time.Millisecond
 
 // Namespace makes a namespace in which pods can be made. It is deleted after
 // the test, which doesn't wait for that.

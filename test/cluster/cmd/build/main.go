@@ -1,0 +1,58 @@
+// Command build builds programs that the tests run, unless they are in the cache.
+// Progress goes to standard error:
+//
+//	build controlplane     those of the test cluster; prints the folder they are in
+//	build fluxcontrollers  Flux's controllers
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/zoetrope/markdown-view/test/cluster/build"
+)
+
+func main() {
+	if err := run(os.Args[1:]); err != nil {
+		fmt.Fprintln(os.Stderr, "build:", err)
+		os.Exit(1)
+	}
+}
+
+func run(args []string) error {
+	if len(args) != 1 {
+		return errors.New("say what to build: controlplane or fluxcontrollers")
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	switch args[0] {
+	case "controlplane":
+		return controlPlane(ctx)
+	case "fluxcontrollers":
+		_, err := build.FluxControllers(ctx, build.Stderr())
+		return err
+	default:
+		return fmt.Errorf("%q is neither controlplane nor fluxcontrollers", args[0])
+	}
+}
+
+func controlPlane(ctx context.Context) error {
+	log := build.Stderr()
+	if build.NotNeeded() {
+		log.Printf("USE_EXISTING_CLUSTER is set: nothing to build")
+		return nil
+	}
+	if _, err := build.Supervisor(ctx, log); err != nil {
+		return err
+	}
+	bin, err := build.ControlPlane(ctx, log)
+	if err != nil {
+		return err
+	}
+	fmt.Println(bin)
+	return nil
+}
