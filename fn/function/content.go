@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"sigs.k8s.io/kustomize/kyaml/fn/framework"
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
 	v1 "github.com/zoetrope/markdown-view/api/v1"
@@ -16,16 +17,16 @@ import (
 
 // resolver finds what a view's contentFrom names.
 type resolver struct {
-	function  *Function
-	view      *view
-	input     *index
-	generates bool
+	function *Function
+	view     *view
+	input    *index
+	config   config
 }
 
-// contents returns the contents in the order of spec.contentFrom, and notes what
-// can't be found among the view's results.
-func (r *resolver) contents(spec *v1.MarkdownView) []generator.Content {
-	var contents []generator.Content
+// contents returns the contents in the order of spec.contentFrom, and whether these
+// are all. What can't be found is noted among the view's results.
+func (r *resolver) contents(spec *v1.MarkdownView) (contents []generator.Content, complete bool) {
+	elsewhere := false
 	for i, source := range spec.Spec.ContentFrom {
 		field := fmt.Sprintf("spec.contentFrom[%d]", i)
 		var pages *book.Book
@@ -33,6 +34,9 @@ func (r *resolver) contents(spec *v1.MarkdownView) []generator.Content {
 		case source.ConfigMapRef != nil:
 			field += ".configMapRef"
 			pages = r.configMap(field, source.ConfigMapRef, spec.Namespace)
+		case source.SourceRef != nil && r.config.mode == Validate:
+			elsewhere = true
+			r.note(framework.Info, field+".sourceRef", "its pages are in the cluster, so the view's pages aren't checked")
 		case source.SourceRef != nil:
 			r.fault(field+".sourceRef", "is for the cluster, where Flux's sources are: use directory, or have the controller read it")
 		default:
@@ -43,11 +47,15 @@ func (r *resolver) contents(spec *v1.MarkdownView) []generator.Content {
 			contents = append(contents, generator.Content{Field: field, Book: *pages})
 		}
 	}
-	return contents
+	return contents, !elsewhere && !failed(r.view.results)
 }
 
 func (r *resolver) fault(field, format string, args ...any) {
-	r.view.results = append(r.view.results, faultOf(r.view.node, field, format, args...))
+	r.note(framework.Error, field, fmt.Sprintf(format, args...))
+}
+
+func (r *resolver) note(severity framework.Severity, field, message string) {
+	r.view.results = append(r.view.results, resultOf(r.view.node, severity, field, message))
 }
 
 func (r *resolver) directory(field string, source *v1.DirectorySource, bookToml string) *book.Book {
@@ -86,7 +94,7 @@ func (r *resolver) configMap(field string, source *v1.ConfigMapSource, namespace
 		}
 		return pages
 	case source.Optional && err == nil:
-	case r.generates:
+	case r.config.generates:
 		r.fault(field, "a kustomize generator sees no other resources, so ConfigMap %s can't be read: use directory, or list the view under resources and a %s under transformers", source.Name, TransformerKind)
 	case err != nil:
 		r.fault(field, "%v", err)

@@ -37,7 +37,7 @@ func (f *Function) Process(list *framework.ResourceList) error {
 	if config.generates {
 		nodes = []*yaml.RNode{config.node}
 	}
-	views := f.expand(nodes, input, config.generates)
+	views := f.expand(nodes, input, config)
 	list.Results = slices.Concat(faults, results(views), input.strangers())
 	if failed(list.Results) {
 		return list.Results
@@ -58,7 +58,7 @@ func (f *Function) Process(list *framework.ResourceList) error {
 // nothing else, as is wanted by hand. The error is a framework.Results.
 func (f *Function) Render(items []*yaml.RNode) ([]*yaml.RNode, framework.Results, error) {
 	input, faults := indexItems(items)
-	views := f.expand(input.views(), input, false)
+	views := f.expand(input.views(), input, config{mode: Expand})
 	found := slices.Concat(faults, results(views), input.strangers())
 	if len(views) == 0 && !failed(found) {
 		found = append(found, fault("no MarkdownView to expand: name a file that holds one"))

@@ -21,7 +21,7 @@ type view struct {
 }
 
 // expand expands each view by itself, so that all faults of all views are found.
-func (f *Function) expand(nodes []*yaml.RNode, input *index, generates bool) []*view {
+func (f *Function) expand(nodes []*yaml.RNode, input *index, config config) []*view {
 	views := make([]*view, 0, len(nodes))
 	seen := map[id]bool{}
 	for _, node := range nodes {
@@ -33,12 +33,12 @@ func (f *Function) expand(nodes []*yaml.RNode, input *index, generates bool) []*
 			continue
 		}
 		seen[key] = true
-		f.expandOne(v, input, generates)
+		f.expandOne(v, input, config)
 	}
 	return views
 }
 
-func (f *Function) expandOne(v *view, input *index, generates bool) {
+func (f *Function) expandOne(v *view, input *index, config config) {
 	var spec v1.MarkdownView
 	if faults := decode(v.node, &spec); len(faults) > 0 {
 		v.results = faults
@@ -48,9 +48,8 @@ func (f *Function) expandOne(v *view, input *index, generates bool) {
 	var contents []generator.Content
 	complete := !hasFaultySource(invalid)
 	if complete {
-		resolver := resolver{function: f, view: v, input: input, generates: generates}
-		contents = resolver.contents(&spec)
-		complete = !failed(v.results)
+		resolver := resolver{function: f, view: v, input: input, config: config}
+		contents, complete = resolver.contents(&spec)
 	}
 	if !complete {
 		// Whether the pages are good can't be told without all of them.
