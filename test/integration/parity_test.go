@@ -49,7 +49,10 @@ func TestBothDoorsGiveTheSameObjectsForTheExamples(t *testing.T) {
 			return append(f.files("configmap/markdownview.yaml"), f.pages("faq-pages", "configmap/pages"))
 		},
 		"controller": func(f *fixture) []*unstructured.Unstructured {
-			return decodeAll(f.T, []byte(f.mustKubectl("", "kustomize", "../../examples/controller")))
+			return f.built("controller")
+		},
+		"flux/beside-its-pages": func(f *fixture) []*unstructured.Unstructured {
+			return f.built("flux/beside-its-pages/repository/docs")
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -121,6 +124,12 @@ func (f *fixture) files(names ...string) []*unstructured.Unstructured {
 		objects = append(objects, decodeAll(f.T, content)...)
 	}
 	return objects
+}
+
+// built builds a kustomization of the examples.
+func (f *fixture) built(folder string) []*unstructured.Unstructured {
+	f.Helper()
+	return decodeAll(f.T, []byte(f.mustKubectl("", "kustomize", filepath.Join("../../examples", filepath.FromSlash(folder)))))
 }
 
 // pages makes a ConfigMap of a folder of the examples, as kustomize's generator does.
