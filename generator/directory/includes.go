@@ -62,6 +62,9 @@ func (p *project) included(b *book.Book, rel string) ([]byte, bool) {
 		text, ok := b.Pages[within(p.src, rel)]
 		return text, ok
 	}
+	if rel == book.ConfigPath {
+		return b.Toml, true // which comes anyway
+	}
 	if text, ok := b.Files[rel]; ok {
 		return text, true
 	}

@@ -105,11 +105,12 @@ func (p *project) findPages(theme string) []file {
 func (p *project) findBeside(config book.Config) {
 	p.findTheme(rootAsEmpty(config.Theme))
 	paths := slices.Concat(config.AdditionalCSS, config.AdditionalJS)
-	if config.Input404 != "" {
+	// Of a book that is its own source folder the pages are served from another one.
+	if config.Input404 != "" && config.Src != "." {
 		paths = append(paths, config.Page404())
 	}
 	for _, rel := range paths {
-		if _, ok := p.beside[rel]; ok || p.isPage(rel) {
+		if _, ok := p.beside[rel]; ok || p.isPage(rel) || rel == book.ConfigPath {
 			continue
 		}
 		if f, ok := p.lookUp(rel); ok {

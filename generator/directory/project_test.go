@@ -90,6 +90,23 @@ func TestReadProject(t *testing.T) {
 			beside: map[string]string{"err/404.md": "e"},
 			toml:   "output.html.input-404 = '../err/404.md'",
 		},
+		"the page for unknown addresses, in a source folder that is the root": {
+			files:  map[string]string{"book.toml": "book.src = '.'\noutput.html.input-404 = '404.md'", "a.md": "a", "404.md": "e"},
+			dir:    ".",
+			pages:  map[string]string{"a.md": "a", "404.md": "e"},
+			beside: map[string]string{},
+			toml:   "book.src = '.'\noutput.html.input-404 = '404.md'",
+		},
+		"the book's own configuration is no file beside it": {
+			files: map[string]string{
+				"book.toml": "output.html.additional-js = ['book.toml'] # {{#include x.rs}}", "x.rs": "x",
+				"src/a.md": "{{#include ../book.toml}}",
+			},
+			dir:    ".",
+			pages:  map[string]string{"a.md": "{{#include ../book.toml}}"},
+			beside: map[string]string{"x.rs": "x"},
+			toml:   "output.html.additional-js = ['book.toml'] # {{#include x.rs}}",
+		},
 		"patterns are relative to the project": {
 			files: map[string]string{
 				"p/book.toml": "output.html.additional-js = ['x.js']", "p/x.js": "", "p/src/a.md": "a", "p/src/b.md": "", "p/theme/head.hbs": "", "p/src/theme/c.md": "c",

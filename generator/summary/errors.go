@@ -46,7 +46,16 @@ func (e Errors) Unwrap() []error {
 	return errs
 }
 
+// maxErrors is how many faults are told: a file of a megabyte may have one in each line.
+const maxErrors = 1000
+
 func (e *Errors) add(line int, format string, args ...any) {
+	switch {
+	case len(*e) > maxErrors:
+		return
+	case len(*e) == maxErrors:
+		format, args = "there are more faults from here on: mend those before first", nil
+	}
 	*e = append(*e, &Error{Line: line, Message: commonmark.Printable(fmt.Sprintf(format, args...))})
 }
 

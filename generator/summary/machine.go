@@ -186,7 +186,7 @@ func (m *machine) item(i event) *Chapter {
 
 func (m *machine) notALink(i event) {
 	line, _, _ := bytes.Cut(m.source[i.pos:], []byte{'\n'})
-	m.errs.add(m.lines.Number(i.pos), "list item %q doesn't begin with a link to its chapter: "+
+	m.errs.add(m.lines.Number(i.pos), "list item %.60q doesn't begin with a link to its chapter: "+
 		"write - [Title](page.md), or - [Title]() for a draft", bytes.TrimSpace(line))
 }
 

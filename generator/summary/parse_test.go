@@ -1,6 +1,7 @@
 package summary
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -156,5 +157,16 @@ func TestParseFaults(t *testing.T) {
 				t.Errorf("-want +got:\n%s", diff)
 			}
 		})
+	}
+}
+
+func TestThousandsOfFaultsAreCut(t *testing.T) {
+	_, err := Parse([]byte(strings.Repeat("- no link\n", 50_000)))
+	var errs Errors
+	if !errors.As(err, &errs) || len(errs) != maxErrors+1 {
+		t.Fatalf("%d errors, want %d", len(errs), maxErrors+1)
+	}
+	if last := errs[maxErrors]; last.Line != maxErrors+1 || !strings.Contains(last.Message, "more faults") {
+		t.Errorf("the last is %q", last)
 	}
 }

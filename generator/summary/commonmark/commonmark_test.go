@@ -74,6 +74,21 @@ func TestCost(t *testing.T) {
 			return b.String()
 		}(), true},
 		{"many lists in many lines", strings.Repeat(strings.Repeat("- ", 500)+"\n", 2500), true},
+		{"a list of six levels, and many empty lines", strings.Repeat("- a\n  - b\n    - c\n      - d\n        - e\n          - f\n\n\n", 10_000), false},
+		{"many empty lines", "- a\n" + strings.Repeat("\n", 500_000), false},
+		{"paragraphs in lists", strings.Repeat("1. a\n\n   b\n\n   - c\n\n     d\n\ne\n\n", 20_000), false},
+		{"rules", strings.Repeat("a\n\n- - - - - - - - - - - - - - -\n\n", 20_000), false},
+		{"lists that empty lines keep open", strings.Repeat("+ ", 500) + "[a](a.md)\n" + strings.Repeat("\n", 20_000), true},
+		{"lists that empty lines in a quote keep open", "> " + strings.Repeat("+ ", 500) + "[a](a.md)\n" + strings.Repeat(">\n", 20_000), true},
+		{"indented lists that empty lines keep open", func() string {
+			var b strings.Builder
+			for depth := range 20 {
+				b.WriteString(strings.Repeat("  ", depth) + "- a\n")
+			}
+			return b.String() + strings.Repeat("\n", 1_000_000)
+		}(), true},
+		{"lists that a paragraph keeps open", strings.Repeat("+ ", 500) + "a\n" + strings.Repeat("a\n\n"+strings.Repeat("  ", 500)+"b\n", 300), true},
+		{"many lists in one line", strings.Repeat("+ ", 100_000) + "x\n", true},
 		{"text that only looks like items", "a\n" + strings.Repeat("     - [*_\n", 10_000), true},
 	}
 	for _, tt := range tests {
