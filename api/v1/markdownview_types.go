@@ -92,6 +92,7 @@ type ConfigMapSource struct {
 	// Name of the ConfigMap.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
+	// +required
 	Name string `json:"name"`
 
 	// Optional says that the ConfigMap may be missing; it then adds no page.
@@ -106,6 +107,7 @@ type DirectorySource struct {
 	// project; any other folder is the book's source folder itself.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=1024
+	// +required
 	Path string `json:"path"`
 
 	// Ignore lists files to leave out, one pattern a line in the manner of
@@ -119,11 +121,13 @@ type DirectorySource struct {
 type SourceReference struct {
 	// Kind of the source.
 	// +kubebuilder:validation:Enum=GitRepository;OCIRepository;Bucket;ExternalArtifact
+	// +required
 	Kind string `json:"kind"`
 
 	// Name of the source.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
+	// +required
 	Name string `json:"name"`
 
 	// Namespace of the source; empty means the view's own. The controller may be
@@ -192,15 +196,18 @@ type MarkdownViewStatus struct {
 type Inventory struct {
 	// Entries are the objects, in the order in which they were applied.
 	// +listType=atomic
+	// +required
 	Entries []InventoryEntry `json:"entries"`
 }
 
 // InventoryEntry is one object of an inventory.
 type InventoryEntry struct {
 	// ID is <namespace>_<name>_<group>_<kind>.
+	// +required
 	ID string `json:"id"`
 
 	// Version of the object's API.
+	// +required
 	Version string `json:"v"`
 }
 
@@ -220,7 +227,7 @@ type MarkdownView struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// +kubebuilder:validation:Required
+	// +required
 	Spec MarkdownViewSpec `json:"spec"`
 
 	// +kubebuilder:default={"observedGeneration":-1}

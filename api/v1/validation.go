@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -16,6 +17,15 @@ import (
 // MaxNameLength is the most characters that a view's name may have: viewer-<name>
 // names a Service, whose name is a DNS label.
 const MaxNameLength = validation.DNS1123LabelMaxLength - len("viewer-")
+
+// How much a spec may hold: the same as in the CustomResourceDefinition's markers.
+const (
+	maxMarkdowns   = 1000
+	maxContentFrom = 64
+	maxViewerImage = 1024
+	maxPath        = 1024
+	maxIgnore      = 65536
+)
 
 // Validate checks the rules that need nothing but the object itself. The rest,
 // which needs the pages, is checked by the generator. An empty list means that
@@ -43,6 +53,12 @@ func (s *MarkdownViewSpec) validate(at *field.Path) field.ErrorList {
 	if len(s.Markdowns) == 0 && len(s.ContentFrom) == 0 {
 		errs = append(errs, field.Required(at, "no pages: set markdowns, contentFrom or both"))
 	}
+	if len(s.Markdowns) > maxMarkdowns {
+		errs = append(errs, field.TooMany(at.Child("markdowns"), len(s.Markdowns), maxMarkdowns))
+	}
+	if len(s.ContentFrom) > maxContentFrom {
+		return append(errs, field.TooMany(at.Child("contentFrom"), len(s.ContentFrom), maxContentFrom))
+	}
 	for _, p := range slices.Sorted(maps.Keys(s.Markdowns)) {
 		if err := ValidatePagePath(p); err != nil {
 			errs = append(errs, field.Invalid(at.Child("markdowns"), shorten(p), err.Error()))
@@ -56,10 +72,19 @@ func (s *MarkdownViewSpec) validate(at *field.Path) field.ErrorList {
 	}
 	errs = append(errs, validateDuration(s.Interval, at.Child("interval"))...)
 	errs = append(errs, validateDuration(s.Timeout, at.Child("timeout"))...)
+	errs = append(errs, validateLength(s.ViewerImage, maxViewerImage, at.Child("viewerImage"))...)
 	if strings.ContainsFunc(s.ViewerImage, func(r rune) bool { return r <= ' ' || r == 0x7f }) {
 		errs = append(errs, field.Invalid(at.Child("viewerImage"), shorten(s.ViewerImage), "must not contain white space"))
 	}
 	return errs
+}
+
+// validateLength counts characters, as the CustomResourceDefinition does.
+func validateLength(s string, most int, at *field.Path) field.ErrorList {
+	if utf8.RuneCountInString(s) <= most {
+		return nil
+	}
+	return field.ErrorList{field.TooLongCharacters(at, "", most)}
 }
 
 func validateDuration(duration *metav1.Duration, at *field.Path) field.ErrorList {
@@ -108,18 +133,20 @@ func (c *ConfigMapSource) validate(at *field.Path) field.ErrorList {
 }
 
 func (d *DirectorySource) validate(at *field.Path) field.ErrorList {
+	errs := validateLength(d.Ignore, maxIgnore, at.Child("ignore"))
 	at = at.Child("path")
+	errs = append(errs, validateLength(d.Path, maxPath, at)...)
 	switch {
 	case d.Path == "":
-		return field.ErrorList{field.Required(at, `name the folder that holds the pages, such as "./docs"`)}
+		errs = append(errs, field.Required(at, `name the folder that holds the pages, such as "./docs"`))
 	case path.IsAbs(d.Path):
-		return field.ErrorList{field.Invalid(at, shorten(d.Path), "must be relative to the working directory")}
+		errs = append(errs, field.Invalid(at, shorten(d.Path), "must be relative to the working directory"))
 	case hasElement(path.Clean(d.Path), ".."):
-		return field.ErrorList{field.Invalid(at, shorten(d.Path), "must stay below the working directory")}
+		errs = append(errs, field.Invalid(at, shorten(d.Path), "must stay below the working directory"))
 	case strings.ContainsRune(d.Path, 0):
-		return field.ErrorList{field.Invalid(at, shorten(d.Path), "must not contain a NUL character")}
+		errs = append(errs, field.Invalid(at, shorten(d.Path), "must not contain a NUL character"))
 	}
-	return nil
+	return errs
 }
 
 func (s *SourceReference) validate(at *field.Path) field.ErrorList {
@@ -141,6 +168,7 @@ func (s *SourceReference) validate(at *field.Path) field.ErrorList {
 		}
 	}
 	at = at.Child("path")
+	errs = append(errs, validateLength(s.Path, maxPath, at)...)
 	switch {
 	case path.IsAbs(s.Path):
 		errs = append(errs, field.Invalid(at, shorten(s.Path), "must be relative to the artifact's root"))

@@ -1,6 +1,8 @@
 package v1
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -14,6 +16,7 @@ const notASubdomain = "a lowercase RFC 1123 subdomain must consist of lower case
 func TestValidate(t *testing.T) {
 	one, minusOne := int32(1), int32(-1)
 	configMap, directory := &ConfigMapSource{Name: "pages"}, &DirectorySource{Path: "./docs"}
+	long := strings.Repeat("é", 1024)
 	tests := map[string]struct {
 		name string // "" for "a"
 		spec MarkdownViewSpec
@@ -128,6 +131,34 @@ func TestValidate(t *testing.T) {
 			spec: MarkdownViewSpec{Markdowns: map[string]string{"a.md": ""}, ViewerImage: "a b\n"},
 			want: []string{`spec.viewerImage: Invalid value: "a b\n": must not contain white space`},
 		},
+		"as much as there may be": {
+			spec: MarkdownViewSpec{
+				Markdowns:   numbered(1000),
+				ContentFrom: slices.Repeat([]ContentSource{{Directory: &DirectorySource{Path: long, Ignore: strings.Repeat("é", 65536)}}}, 64),
+				ViewerImage: long,
+			},
+		},
+		"more than there may be": {
+			spec: MarkdownViewSpec{
+				Markdowns: numbered(1001),
+				ContentFrom: []ContentSource{
+					{Directory: &DirectorySource{Path: long + "é", Ignore: strings.Repeat("é", 65537)}},
+					{SourceRef: &SourceReference{Kind: GitRepositoryKind, Name: "a", Path: long + "é"}},
+				},
+				ViewerImage: long + "é",
+			},
+			want: []string{
+				"spec.markdowns: Too many: 1001: must have at most 1000 items",
+				"spec.contentFrom[0].directory.ignore: Too long: may not be more than 65536 characters",
+				"spec.contentFrom[0].directory.path: Too long: may not be more than 1024 characters",
+				"spec.contentFrom[1].sourceRef.path: Too long: may not be more than 1024 characters",
+				"spec.viewerImage: Too long: may not be more than 1024 characters",
+			},
+		},
+		"more sources than there may be": {
+			spec: MarkdownViewSpec{ContentFrom: slices.Repeat([]ContentSource{{ConfigMapRef: configMap}}, 65)},
+			want: []string{"spec.contentFrom: Too many: 65: must have at most 64 items"},
+		},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -170,4 +201,12 @@ func TestDefault(t *testing.T) {
 	if got := *set.Spec.Replicas; got != 5 {
 		t.Errorf("replicas = %d, want what was set", got)
 	}
+}
+
+func numbered(count int) map[string]string {
+	pages := map[string]string{}
+	for i := range count {
+		pages[fmt.Sprintf("%d.md", i)] = ""
+	}
+	return pages
 }
