@@ -82,18 +82,20 @@ func parse(args []string) (*options, error) {
 	flags := flag.NewFlagSet("controller", flag.ContinueOnError)
 	flags.StringVar(&o.metricsAddr, "metrics-addr", ":8080", "The address that metrics and profiles are served at; 0 for none.")
 	flags.StringVar(&o.healthAddr, "health-addr", ":9440", "The address that the probes are answered at.")
-	flags.StringVar(&o.eventsAddr, "events-addr", "", "The address of Flux's notification-controller; empty for none.")
+	flags.StringVar(&o.eventsAddr, "events-addr", "", "Where events are posted, beside the Kubernetes events, as Flux's controllers do; empty for nowhere.")
 	flags.IntVar(&o.concurrent, "concurrent", 10, "How many MarkdownViews are reconciled at once.")
 	flags.IntVar(&o.rollouts, "concurrent-rollouts", 0, "How many MarkdownViews replace their pods at once, for example after an upgrade; 0 for any number.")
 	flags.DurationVar(&o.reconcileTimeout, "reconcile-timeout", time.Minute, "How long one reconciliation may take; rollouts aren't waited for in it.")
 	flags.DurationVar(&o.gracefulShutdownTimeout, "graceful-shutdown-timeout", 30*time.Second, "How long reconciliations may go on after the signal to stop.")
 	flags.StringSliceVar(&o.namespaces, "namespaces", nil, "The namespaces to watch; empty for all, unless --watch-all-namespaces=false.")
+	// Not by BindFlags, whose third flag has nothing to select here.
+	flags.BoolVar(&o.watch.AllNamespaces, "watch-all-namespaces", true, "Watch all namespaces; false for the controller's own, which the environment variable RUNTIME_NAMESPACE names.")
+	flags.StringVar(&o.watch.LabelSelector, "watch-label-selector", "", "Look after the MarkdownViews with matching labels only, 'sharding.example.com/shard=a' say.")
 	flags.BoolVar(&o.version, "version", false, "Print the version and exit.")
 	o.client.BindFlags(flags)
 	o.logger.BindFlags(flags)
 	o.leader.BindFlags(flags)
 	o.rateLimiter.BindFlags(flags)
-	o.watch.BindFlags(flags)
 	o.interval.BindFlags(flags)
 	o.acl.BindFlags(flags)
 	if err := flags.Parse(args); err != nil {
@@ -167,6 +169,7 @@ func run(ctx context.Context, o *options) error {
 	sources := &reconciler.Sources{
 		Artifacts:            artifact.NewStore(artifacts, os.Getenv("SOURCE_CONTROLLER_LOCALHOST"), artifact.Limits{}),
 		NoCrossNamespaceRefs: o.acl.NoCrossNamespaceRefs,
+		Namespaces:           o.namespaces,
 	}
 
 	r := reconciler.New(mgr.GetClient(), mgr.GetAPIReader(), metadata, recorder, viewMetrics, sources)

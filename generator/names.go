@@ -1,6 +1,7 @@
 package generator
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 
@@ -55,6 +56,23 @@ func IsPagesName(name, viewName string) bool {
 	}
 	shard, err := strconv.Atoi(number)
 	return err == nil && name == PagesName(viewName, shard)
+}
+
+// GeneratedPages says why a view can't take pages from a ConfigMap of these labels: it
+// is what a view expands to, so that pages of pages would be generated, and again, for
+// ever. Empty means that it can. Both doors ask before they read a ConfigMap.
+func GeneratedPages(viewName, configMap string, labels map[string]string) string {
+	generated := Labels(labels[InstanceLabel])
+	for key, value := range generated {
+		if labels[key] != value {
+			generated = nil
+			break
+		}
+	}
+	if generated == nil && !IsPagesName(configMap, viewName) {
+		return ""
+	}
+	return fmt.Sprintf("ConfigMap %s holds pages that are generated from a view: name what that view takes them from", configMap)
 }
 
 // namespaceOf returns nil for a view without a namespace: a manifest that hasn't

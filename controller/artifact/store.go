@@ -12,8 +12,10 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"sync"
+	"time"
 
 	"github.com/fluxcd/pkg/apis/meta"
 	"github.com/fluxcd/pkg/http/fetch"
@@ -24,13 +26,16 @@ import (
 type Limits struct {
 	// DownloadBytes is the most bytes of an archive; 128 MiB.
 	DownloadBytes int64
-	// Bytes is the most bytes of all files of an archive; 512 MiB.
+	// Bytes is the most bytes that all of an archive may take of the disk, in blocks of
+	// 4 KiB; 512 MiB.
 	Bytes int64
 	// Entries is the most files and folders of an archive; 50,000.
 	Entries int
 	// KeptBytes is the most bytes of all unpacked archives that are kept; 1 GiB.
 	// What was used last stays, and what is being read.
 	KeptBytes int64
+	// Timeout is how long a fetch may take; 30 seconds.
+	Timeout time.Duration
 }
 
 func (l Limits) orDefault() Limits {
@@ -46,8 +51,15 @@ func (l Limits) orDefault() Limits {
 	if l.KeptBytes == 0 {
 		l.KeptBytes = 1 << 30
 	}
+	if l.Timeout == 0 {
+		l.Timeout = 30 * time.Second
+	}
 	return l
 }
+
+// patience is how long is waited for somebody else's fetch, or until a fetch may begin:
+// whoever waits can do something else meanwhile.
+const patience = time.Second
 
 // maxFetches is how many artifacts are fetched at once: what they take of the disk
 // beside what is kept is bounded too.
@@ -56,6 +68,9 @@ const maxFetches = 2
 // ErrNotFound says that the source's server has no such artifact: it is gone, or not
 // there yet.
 var ErrNotFound = errors.New("the source's server doesn't have it")
+
+// ErrBusy says that the artifact is being fetched, or has to wait until others have been.
+var ErrBusy = errors.New("it is being fetched")
 
 // Store fetches artifacts and keeps them in a folder. Its methods may be called by
 // several goroutines at once.
@@ -93,17 +108,22 @@ func NewStore(dir, host string, limits Limits) *Store {
 
 // Read calls read with the files of an artifact, which it fetches if it isn't kept.
 // The files are there until read returns. An error of fetching wraps ErrNotFound if
-// the artifact isn't there.
+// the artifact isn't there, and is ErrBusy if it isn't there yet.
 func (s *Store) Read(ctx context.Context, artifact *meta.Artifact, read func(fs.FS) error) error {
 	e, mine := s.acquire(artifact.Digest)
 	defer s.release(e)
 	if mine {
 		bytes, err := s.fetch(ctx, artifact, e.dir)
+		if err != nil {
+			_ = os.RemoveAll(e.dir)
+		}
 		s.settle(e, bytes, err)
 		close(e.fetched)
 	}
 	select {
 	case <-e.fetched:
+	case <-time.After(patience):
+		return ErrBusy
 	case <-ctx.Done():
 		return ctx.Err()
 	}
@@ -149,12 +169,16 @@ func (s *Store) settle(e *entry, bytes int64, err error) {
 
 // release ends a reader's use, and removes what is too much.
 func (s *Store) release(e *entry) {
+	for _, dir := range s.dispensable(e) {
+		_ = os.RemoveAll(dir) // takes its time, without the lock
+	}
+}
+
+// dispensable ends a reader's use, and forgets what is too much.
+func (s *Store) dispensable(e *entry) (dirs []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	e.readers--
-	if e.err != nil && e.readers == 0 {
-		_ = os.RemoveAll(e.dir)
-	}
 	for place := s.recent.Back(); place != nil && s.kept > s.limits.KeptBytes; {
 		oldest := place.Value.(*entry)
 		place = place.Prev()
@@ -164,12 +188,13 @@ func (s *Store) release(e *entry) {
 		s.kept -= oldest.bytes
 		delete(s.byKey, oldest.key)
 		s.recent.Remove(oldest.place)
-		_ = os.RemoveAll(oldest.dir)
+		dirs = append(dirs, oldest.dir)
 	}
+	return dirs
 }
 
-// fetch downloads, verifies and unpacks an artifact, and returns its size. Nothing is
-// tried again here: the view's queue does, and no worker waits.
+// fetch downloads, verifies and unpacks an artifact, and returns what it takes of the
+// disk. Nothing is tried again here: the view's queue does, and no worker waits.
 func (s *Store) fetch(ctx context.Context, artifact *meta.Artifact, dir string) (int64, error) {
 	if artifact.Size != nil && *artifact.Size > s.limits.DownloadBytes {
 		return 0, fmt.Errorf("it is %d bytes large, may be %d: leave out of the source what isn't needed (spec.ignore)", *artifact.Size, s.limits.DownloadBytes)
@@ -177,32 +202,81 @@ func (s *Store) fetch(ctx context.Context, artifact *meta.Artifact, dir string) 
 	select {
 	case s.slots <- struct{}{}:
 		defer func() { <-s.slots }()
+	case <-time.After(patience):
+		return 0, ErrBusy
 	case <-ctx.Done():
 		return 0, ctx.Err()
 	}
+	fetching, cancel := context.WithTimeout(ctx, s.limits.Timeout)
+	defer cancel()
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		return 0, err
 	}
-	var bytes int64
-	entries := 0
+	unpacked := usage{limits: s.limits, folders: map[string]bool{}}
 	fetcher := fetch.New(
 		fetch.WithMaxDownloadSize(int(s.limits.DownloadBytes)),
 		fetch.WithHostnameOverwrite(s.host),
 		fetch.WithLogger(nil),
-		fetch.WithUntar(tar.WithMaxUntarSize(int(s.limits.Bytes)), tar.WithFilter(func(_ string, info fs.FileInfo) bool {
-			bytes += info.Size()
-			entries++
-			return entries > s.limits.Entries
+		fetch.WithUntar(tar.WithMaxUntarSize(int(s.limits.Bytes)), tar.WithFilter(func(name string, info fs.FileInfo) bool {
+			unpacked.add(name, info)
+			// The rest is skipped: nothing stops it otherwise.
+			return unpacked.tooMuch() || fetching.Err() != nil
 		})),
 	)
-	err := fetcher.FetchWithContext(ctx, artifact.URL, artifact.Digest, dir)
+	err := fetcher.FetchWithContext(fetching, artifact.URL, artifact.Digest, dir)
 	switch {
 	case errors.Is(err, fetch.ErrFileNotFound):
 		return 0, ErrNotFound
+	case ctx.Err() != nil:
+		return 0, ctx.Err()
+	case fetching.Err() != nil:
+		return 0, fmt.Errorf("it takes longer than %s", s.limits.Timeout)
 	case err != nil:
 		return 0, err
-	case entries > s.limits.Entries:
-		return 0, fmt.Errorf("it has %d files and folders, may have %d: leave out of the source what isn't needed (spec.ignore)", entries, s.limits.Entries)
+	case unpacked.entries > s.limits.Entries:
+		return 0, fmt.Errorf("it has more than %d files and folders: leave out of the source what isn't needed (spec.ignore)", s.limits.Entries)
+	case unpacked.bytes > s.limits.Bytes:
+		return 0, fmt.Errorf("it takes more than %d bytes of the disk: leave out of the source what isn't needed (spec.ignore)", s.limits.Bytes)
 	}
-	return bytes, nil
+	return unpacked.bytes, nil
+}
+
+// block is what a file takes of the disk at least, in bytes.
+const block = 4096
+
+// usage counts what an archive takes of the disk.
+type usage struct {
+	limits  Limits
+	folders map[string]bool
+	entries int
+	bytes   int64
+}
+
+func (u *usage) tooMuch() bool {
+	return u.entries > u.limits.Entries || u.bytes > u.limits.Bytes
+}
+
+// add counts an entry, and the folders that are made for it.
+func (u *usage) add(name string, info fs.FileInfo) {
+	name = path.Clean(name)
+	for i := 0; i < len(name) && !u.tooMuch(); i++ {
+		if name[i] == '/' {
+			u.addFolder(name[:i])
+		}
+	}
+	if info.IsDir() {
+		u.addFolder(name)
+		return
+	}
+	u.entries++
+	u.bytes += max(1, (info.Size()+block-1)/block) * block
+}
+
+func (u *usage) addFolder(name string) {
+	if u.folders[name] {
+		return
+	}
+	u.folders[name] = true
+	u.entries++
+	u.bytes += block
 }

@@ -18,6 +18,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/fluxcd/pkg/apis/meta"
 )
@@ -90,12 +91,16 @@ func newTestStore(t *testing.T, limits Limits) (store *Store, above string) {
 }
 
 func readStart(store *Store, artifact *meta.Artifact) (content string, err error) {
-	err = store.Read(context.Background(), artifact, func(files fs.FS) error {
-		bytes, err := fs.ReadFile(files, "docs/start.md")
-		content = string(bytes)
-		return err
-	})
-	return content, err
+	for {
+		err = store.Read(context.Background(), artifact, func(files fs.FS) error {
+			bytes, err := fs.ReadFile(files, "docs/start.md")
+			content = string(bytes)
+			return err
+		})
+		if !errors.Is(err, ErrBusy) { // which it is on a machine that is
+			return content, err
+		}
+	}
 }
 
 func TestAnArtifactIsFetchedOnceForAll(t *testing.T) {
@@ -147,7 +152,23 @@ func TestHostileArtifacts(t *testing.T) {
 				}
 			}
 			return nil
-		}, want: "has 100000 files and folders, may have 1000"},
+		}, want: "has more than 1000 files and folders"},
+		"folders in folders": {limits: Limits{Entries: 1000}, write: func(w *tar.Writer) error {
+			for i := range 10 {
+				if err := w.WriteHeader(&tar.Header{Name: fmt.Sprintf("%d/", i) + strings.Repeat("a/", 500) + "x.md", Mode: 0o644}); err != nil {
+					return err
+				}
+			}
+			return nil
+		}, want: "has more than 1000 files and folders"},
+		"small files that take much of the disk": {limits: Limits{Bytes: 1 << 20}, write: func(w *tar.Writer) error {
+			for i := range 1000 {
+				if err := w.WriteHeader(&tar.Header{Name: fmt.Sprintf("docs/%d.md", i), Mode: 0o644}); err != nil {
+					return err
+				}
+			}
+			return nil
+		}, want: "takes more than 1048576 bytes of the disk"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -205,7 +226,7 @@ func TestWhatCouldNotBeFetchedIsTriedAgain(t *testing.T) {
 
 func TestWhatIsKeptIsBounded(t *testing.T) {
 	s := newServer(t)
-	store, _ := newTestStore(t, Limits{KeptBytes: 2500})
+	store, _ := newTestStore(t, Limits{KeptBytes: 5 * block})
 	var artifacts []*meta.Artifact
 	for i := range 5 {
 		artifact := s.add(fmt.Sprintf("%d.tar.gz", i), pack(t, file("docs/start.md", strings.Repeat(fmt.Sprint(i), 1000))))
@@ -268,6 +289,53 @@ func TestWhoStopsWaiting(t *testing.T) {
 	close(answer)
 	if err := <-fetched; err != nil {
 		t.Error(err)
+	}
+}
+
+// TestAServerThatHangs keeps those busy who fetch, and nobody else.
+func TestAServerThatHangs(t *testing.T) {
+	s := newServer(t)
+	store, _ := newTestStore(t, Limits{})
+	answer := make(chan struct{})
+	next := s.Config.Handler
+	asked := make(chan struct{}, maxFetches)
+	s.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked <- struct{}{}
+		<-answer
+		next.ServeHTTP(w, r)
+	})
+	var fetches sync.WaitGroup
+	var artifacts []*meta.Artifact
+	for i := range maxFetches + 1 {
+		artifacts = append(artifacts, s.add(fmt.Sprintf("%d.tar.gz", i), pack(t, file("docs/start.md", fmt.Sprint(i)))))
+	}
+	for _, artifact := range artifacts[:maxFetches] {
+		fetches.Go(func() {
+			if _, err := readStart(store, artifact); err != nil {
+				t.Error(err)
+			}
+		})
+		<-asked
+	}
+	for what, artifact := range map[string]*meta.Artifact{"the same artifact": artifacts[0], "another artifact": artifacts[maxFetches]} {
+		if err := store.Read(t.Context(), artifact, func(fs.FS) error { return nil }); !errors.Is(err, ErrBusy) {
+			t.Errorf("%s: got %v", what, err)
+		}
+	}
+	close(answer)
+	fetches.Wait()
+	if _, err := readStart(store, artifacts[maxFetches]); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestAFetchThatTakesTooLong(t *testing.T) {
+	s := newServer(t)
+	store, _ := newTestStore(t, Limits{Timeout: time.Millisecond})
+	artifact := s.add("a.tar.gz", pack(t, file("docs/start.md", "# Start\n")))
+	s.Config.Handler = http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
+	if _, err := readStart(store, artifact); err == nil || !strings.Contains(err.Error(), "takes longer than 1ms") {
+		t.Errorf("got %v", err)
 	}
 }
 

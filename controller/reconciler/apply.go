@@ -152,7 +152,7 @@ func (r *Reconciler) correct(ctx context.Context, c *child, found drift) error {
 // together with ours, as a second Service port without a name doesn't, theirs goes.
 func (r *Reconciler) applyAnyway(ctx context.Context, c *child) error {
 	refusal := r.serverSideApply(ctx, c, true)
-	if !apierrors.IsInvalid(refusal) {
+	if !isOfAField(refusal) {
 		return refusal
 	}
 	moved, err := r.takeOver(ctx, c, writersOf(c.live))
@@ -162,23 +162,35 @@ func (r *Reconciler) applyAnyway(ctx context.Context, c *child) error {
 	return r.serverSideApply(ctx, c, true)
 }
 
+// isOfAField says whether an object was refused because of what one of its fields holds.
+// A policy that refuses it is Invalid too, but names no field.
+func isOfAField(refusal error) bool {
+	var status apierrors.APIStatus
+	return apierrors.IsInvalid(refusal) && errors.As(refusal, &status) && status.Status().Details != nil &&
+		slices.ContainsFunc(status.Status().Details.Causes, func(c metav1.StatusCause) bool { return c.Field != "" })
+}
+
 // create applies a child that the cache doesn't hold. One that doesn't carry our
 // label may exist all the same: without force the API server refuses to change a
-// field that somebody else set, and for ConfigMaps, which may have none in common
-// with ours, the metadata of all are known.
+// field that somebody else set, and for ConfigMaps and Services, which may have none
+// in common with ours, the metadata of all are known.
 func (r *Reconciler) create(ctx context.Context, view *v1.MarkdownView, c *child) error {
 	force := adopts(view)
-	if c.kind == "ConfigMap" {
-		existing := configMapMetadata()
-		err := r.Metadata.Get(ctx, client.ObjectKeyFromObject(c.live), existing)
-		if client.IgnoreNotFound(err) != nil {
+	switch c.kind {
+	case "ConfigMap", "Service":
+		exists, err := r.checkMetadata(ctx, view, c)
+		if err != nil {
 			return err
 		}
-		if err == nil {
-			if err := checkOwnership(view, c.String(), existing); err != nil {
-				return err
-			}
-			force = true // the view's own, without its labels, as the tutorial made it
+		// The view's own, without its labels, as the tutorial made it.
+		force = force || exists
+	default:
+		if !force {
+			break
+		}
+		// Nothing refuses what is forced.
+		if err := r.checkExisting(ctx, view, c, nil); err != nil {
+			return err
 		}
 	}
 	err := r.serverSideApply(ctx, c, force)
@@ -205,8 +217,21 @@ func (r *Reconciler) create(ctx context.Context, view *v1.MarkdownView, c *child
 	return nil
 }
 
-// checkExisting finds out whether an object that couldn't be created is somebody
-// else's. If there is none, the refusal has another cause.
+// checkMetadata finds out from the metadata that are cached whether there is an object,
+// and whether it is somebody else's.
+func (r *Reconciler) checkMetadata(ctx context.Context, view *v1.MarkdownView, c *child) (exists bool, err error) {
+	existing := metadataOf(c.kind)
+	switch err := r.Metadata.Get(ctx, client.ObjectKeyFromObject(c.live), existing); {
+	case apierrors.IsNotFound(err):
+		return false, nil
+	case err != nil:
+		return false, err
+	}
+	return true, checkOwnership(view, c.String(), existing)
+}
+
+// checkExisting finds out whether there is an object that is somebody else's. If there
+// is none at all, the refusal to create one, if any, has another cause.
 func (r *Reconciler) checkExisting(ctx context.Context, view *v1.MarkdownView, c *child, refusal error) error {
 	existing := &metav1.PartialObjectMetadata{}
 	existing.SetGroupVersionKind(gvkOf(c))
@@ -253,7 +278,9 @@ func (r *Reconciler) takeOver(ctx context.Context, c *child, managers []ssa.Fiel
 	if len(patches) == 0 {
 		return false, nil
 	}
-	operations := []any{map[string]string{"op": "test", "path": "/metadata/resourceVersion", "value": c.live.GetResourceVersion()}}
+	// Not "test", which is refused as invalid when it fails; a version that isn't the
+	// object's any more is a conflict.
+	operations := []any{map[string]string{"op": "replace", "path": "/metadata/resourceVersion", "value": c.live.GetResourceVersion()}}
 	for _, patch := range patches {
 		operations = append(operations, patch)
 	}
@@ -262,9 +289,22 @@ func (r *Reconciler) takeOver(ctx context.Context, c *child, managers []ssa.Fiel
 		return false, fmt.Errorf("encode the managed fields of %s: %w", c, err)
 	}
 	if err := r.Patch(ctx, c.live, client.RawPatch(types.JSONPatchType, body), client.FieldOwner(generator.FieldManager)); err != nil {
-		return false, fmt.Errorf("take over the fields of %s: %w", c, err)
+		return false, raced(fmt.Errorf("take over the fields of %s: %w", c, err))
 	}
 	return true, nil
+}
+
+// raceError says that somebody else was quicker: the next look at the object is right.
+type raceError struct{ err error }
+
+func (e *raceError) Error() string { return e.err.Error() }
+func (e *raceError) Unwrap() error { return e.err }
+
+func raced(err error) error {
+	if apierrors.IsConflict(err) {
+		return &raceError{err}
+	}
+	return err
 }
 
 func managedFieldsOf(object client.Object) *metav1.PartialObjectMetadata {
@@ -308,7 +348,7 @@ func (r *Reconciler) prune(ctx context.Context, view *v1.MarkdownView, wanted []
 		}
 		preconditions := client.Preconditions{UID: &configMap.UID, ResourceVersion: &configMap.ResourceVersion}
 		if err := client.IgnoreNotFound(r.Delete(ctx, configMap, preconditions)); err != nil {
-			return fmt.Errorf("delete ConfigMap %s: %w", configMap.Name, err)
+			return raced(fmt.Errorf("delete ConfigMap %s: %w", configMap.Name, err))
 		}
 	}
 	return nil

@@ -32,7 +32,8 @@ func CacheOptions(views labels.Selector, namespaces []string) cache.Options {
 	}
 }
 
-// MetadataCacheOptions returns the options of a cache of ConfigMaps' metadata.
+// MetadataCacheOptions returns the options of a cache of the metadata of ConfigMaps and
+// Services.
 func MetadataCacheOptions(namespaces []string) cache.Options {
 	return cache.Options{
 		DefaultNamespaces: namespaceConfigs(namespaces),
@@ -67,8 +68,8 @@ func stripPod(object any) (any, error) {
 	return object, nil
 }
 
-// stripMetadata leaves what tells whose a ConfigMap is: a cluster may have many
-// that are none of our business.
+// stripMetadata leaves what tells whose an object is: a cluster may have many that are
+// none of our business.
 func stripMetadata(object any) (any, error) {
 	accessor, err := meta.Accessor(object)
 	if err != nil {

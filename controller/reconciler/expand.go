@@ -112,10 +112,11 @@ func (r *Reconciler) recall(ctx context.Context, view *v1.MarkdownView, key stri
 	return &expansion{Output: &last.output, pages: last.pages}, nil
 }
 
-// remember notes that an expansion was applied.
-func (r *Reconciler) remember(view *v1.MarkdownView, key string, e *expansion, children []*child) {
+// remember notes that an expansion was applied, and says whether its pages are known
+// to be others than those before.
+func (r *Reconciler) remember(view *v1.MarkdownView, key string, e *expansion, children []*child) (otherPages bool) {
 	if e.ConfigMaps == nil {
-		return // it was recalled
+		return false // it was recalled
 	}
 	a := applied{key: key, at: r.Clock.Now(), output: *e.Output, pages: e.pages}
 	a.output.ConfigMaps = nil
@@ -130,7 +131,9 @@ func (r *Reconciler) remember(view *v1.MarkdownView, key string, e *expansion, c
 	if r.memory.byView == nil {
 		r.memory.byView = map[types.NamespacedName]applied{}
 	}
+	last, ok := r.memory.byView[client.ObjectKeyFromObject(view)]
 	r.memory.byView[client.ObjectKeyFromObject(view)] = a
+	return ok && last.output.Revision != a.output.Revision
 }
 
 func versionOf(object client.Object) string {

@@ -21,8 +21,9 @@ import (
 	"github.com/zoetrope/markdown-view/generator"
 )
 
-// checkHealth reports whether what was applied is served.
-func (r *Reconciler) checkHealth(ctx context.Context, view *v1.MarkdownView, e *expansion, deployment *appsv1.Deployment) outcome {
+// checkHealth reports whether what was applied is served. appliedBefore is the revision
+// that the status called applied until now.
+func (r *Reconciler) checkHealth(ctx context.Context, view *v1.MarkdownView, e *expansion, deployment *appsv1.Deployment, appliedBefore string) outcome {
 	var pods corev1.PodList
 	if err := r.List(ctx, &pods, ofView(view)...); err != nil {
 		return failure(err)
@@ -35,6 +36,7 @@ func (r *Reconciler) checkHealth(ctx context.Context, view *v1.MarkdownView, e *
 		if err := r.prune(ctx, view, e.pages); err != nil {
 			return failure(err)
 		}
+		r.settled.keep(view, e.pages)
 		return outcome{
 			state: served, reason: v1.HealthyReason, message: servedMessage(deployment, view.Status.LastAppliedRevision),
 			requeueAfter: jitter.JitteredIntervalDuration(intervalOf(view)), replicas: replicas,
@@ -43,7 +45,7 @@ func (r *Reconciler) checkHealth(ctx context.Context, view *v1.MarkdownView, e *
 
 	running := r.rollouts.since(key, rollout{view.Generation, e.Revision}, r.Clock.Now())
 	left := timeoutOf(view) - running
-	if left <= 0 || deadlineExceeded(deployment) || failedBefore(view) {
+	if left <= 0 || deadlineExceeded(deployment, timeoutOf(view)) || failedBefore(view, appliedBefore) {
 		return outcome{
 			state: stalled, reason: v1.RolloutFailedReason, message: explained(missing, deployment, pods.Items, podTroubles),
 			requeueAfter: jitter.JitteredIntervalDuration(intervalOf(view)), replicas: replicas,
@@ -146,8 +148,13 @@ func servedMessage(deployment *appsv1.Deployment, revision string) string {
 	return fmt.Sprintf("%d replicas serve revision %s", replicas, revision)
 }
 
-// deadlineExceeded says whether the Deployment's own deadline has passed.
-func deadlineExceeded(deployment *appsv1.Deployment) bool {
+// deadlineExceeded says whether the Deployment's own deadline has passed, which also a
+// controller knows that was restarted meanwhile. It means nothing to a view that has
+// more time.
+func deadlineExceeded(deployment *appsv1.Deployment, timeout time.Duration) bool {
+	if timeout > time.Duration(ptr.Deref(deployment.Spec.ProgressDeadlineSeconds, defaultProgressDeadlineSeconds))*time.Second {
+		return false
+	}
 	for _, condition := range deployment.Status.Conditions {
 		if condition.Type == appsv1.DeploymentProgressing {
 			return condition.Reason == "ProgressDeadlineExceeded" && deployment.Status.ObservedGeneration >= deployment.Generation
@@ -156,13 +163,16 @@ func deadlineExceeded(deployment *appsv1.Deployment) bool {
 	return false
 }
 
+// defaultProgressDeadlineSeconds is what the API server sets.
+const defaultProgressDeadlineSeconds = 600
+
 // failedBefore says whether the status already calls this rollout failed: a
 // controller that was restarted doesn't remember when it began.
-func failedBefore(view *v1.MarkdownView) bool {
+func failedBefore(view *v1.MarkdownView, appliedBefore string) bool {
 	condition := conditions.Get(view, meta.StalledCondition)
 	return condition != nil && condition.Reason == v1.RolloutFailedReason &&
 		condition.ObservedGeneration == view.Generation &&
-		view.Status.LastAppliedRevision == view.Status.LastAttemptedRevision
+		appliedBefore == view.Status.LastAttemptedRevision
 }
 
 func selectorOf(view *v1.MarkdownView) string {

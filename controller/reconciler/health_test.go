@@ -2,10 +2,14 @@ package reconciler
 
 import (
 	"testing"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/fluxcd/pkg/apis/meta"
+	"github.com/fluxcd/pkg/runtime/conditions"
 
 	v1 "github.com/zoetrope/markdown-view/api/v1"
 )
@@ -87,6 +91,61 @@ func TestShortfall(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			if got := shortfall(test.deployment, test.pods); got != test.want {
 				t.Errorf("got %q, want %q", got, test.want)
+			}
+		})
+	}
+}
+
+func TestDeadlineExceeded(t *testing.T) {
+	tests := map[string]struct {
+		change  func(*appsv1.Deployment)
+		timeout time.Duration
+		want    bool
+	}{
+		"it has passed":                        {timeout: 5 * time.Minute, want: true},
+		"the view has as much time":            {timeout: 10 * time.Minute, want: true},
+		"the view has more time":               {timeout: 10*time.Minute + time.Second},
+		"somebody gave the Deployment less":    {change: func(d *appsv1.Deployment) { d.Spec.ProgressDeadlineSeconds = new(int32(60)) }, timeout: 2 * time.Minute},
+		"it was that of an earlier generation": {change: func(d *appsv1.Deployment) { d.Generation++ }, timeout: time.Minute},
+		"the Deployment goes on, or is served": {change: func(d *appsv1.Deployment) { d.Status.Conditions[0].Reason = "NewReplicaSetAvailable" }, timeout: time.Minute},
+		"the Deployment has no conditions yet": {change: func(d *appsv1.Deployment) { d.Status.Conditions = nil }, timeout: time.Minute},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			d := deployment(func(d *appsv1.Deployment) {
+				d.Spec.ProgressDeadlineSeconds = new(int32(600))
+				d.Status.Conditions = []appsv1.DeploymentCondition{{Type: appsv1.DeploymentProgressing, Status: corev1.ConditionFalse, Reason: "ProgressDeadlineExceeded"}}
+			})
+			if test.change != nil {
+				test.change(d)
+			}
+			if got := deadlineExceeded(d, test.timeout); got != test.want {
+				t.Errorf("got %t, want %t", got, test.want)
+			}
+		})
+	}
+}
+
+func TestFailedBefore(t *testing.T) {
+	tests := map[string]struct {
+		generation    int64
+		attempted     string
+		appliedBefore string
+		want          bool
+	}{
+		"the same rollout":                     {2, revision, revision, true},
+		"other pages, of the same generation":  {2, revision, earlier, false},
+		"another generation of the same pages": {3, revision, revision, false},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			view := &v1.MarkdownView{ObjectMeta: metav1.ObjectMeta{Generation: 2}}
+			conditions.MarkTrue(view, meta.StalledCondition, v1.RolloutFailedReason, "no room")
+			view.Generation = test.generation
+			// As it is when health is looked at: what is wanted has been applied.
+			view.Status.LastAttemptedRevision, view.Status.LastAppliedRevision = test.attempted, test.attempted
+			if got := failedBefore(view, test.appliedBefore); got != test.want {
+				t.Errorf("got %t, want %t", got, test.want)
 			}
 		})
 	}

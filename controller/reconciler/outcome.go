@@ -14,6 +14,7 @@ import (
 	"github.com/fluxcd/pkg/runtime/conditions"
 
 	v1 "github.com/zoetrope/markdown-view/api/v1"
+	"github.com/zoetrope/markdown-view/controller/artifact"
 	"github.com/zoetrope/markdown-view/generator"
 )
 
@@ -45,6 +46,9 @@ type outcome struct {
 	requeueAfter time.Duration
 	// warnings are faults of the pages that mdBook lives with.
 	warnings []generator.Problem
+	// otherPages says that the pages are known to be others than those before, also if
+	// the revision of their source is the same.
+	otherPages bool
 	// waits says that nothing is being rolled out yet.
 	waits bool
 	// replicas is how many viewers there are, and selector selects them; nil if
@@ -56,12 +60,16 @@ type outcome struct {
 // it isn't watched, because it doesn't carry our label.
 const foreignRecheck = 30 * time.Second
 
+// busyRecheck is how soon an artifact is looked for again that is being fetched.
+const busyRecheck = 2 * time.Second
+
 // failure is the outcome of an error.
 func failure(err error) outcome {
 	var invalid *generator.InvalidError
 	var unsupported *unsupportedError
 	var missing *notFoundError
 	var source *sourceError
+	var race *raceError
 	switch {
 	case errors.As(err, &invalid):
 		return outcome{state: stalled, reason: v1.InvalidReason, message: invalid.Summary()}
@@ -69,6 +77,10 @@ func failure(err error) outcome {
 		return outcome{state: stalled, reason: v1.InvalidReason, message: unsupported.Error()}
 	case errors.As(err, &missing):
 		return outcome{state: retrying, reason: v1.PagesNotFoundReason, message: missing.Error(), err: err}
+	case errors.As(err, &race):
+		return outcome{state: ignored, err: err}
+	case errors.Is(err, artifact.ErrBusy):
+		return outcome{state: ignored, requeueAfter: busyRecheck}
 	case errors.As(err, &source):
 		return source.outcome()
 	case errors.Is(err, errForeign):

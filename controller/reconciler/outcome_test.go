@@ -7,13 +7,17 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/fluxcd/pkg/apis/meta"
 	"github.com/fluxcd/pkg/runtime/conditions"
 
 	v1 "github.com/zoetrope/markdown-view/api/v1"
+	"github.com/zoetrope/markdown-view/controller/artifact"
 	"github.com/zoetrope/markdown-view/generator"
 )
 
@@ -75,8 +79,9 @@ func TestFailureTellsWhatHelpsFromWhatIsTriedAgain(t *testing.T) {
 	}{
 		"a view that breaks a rule": {&generator.InvalidError{Name: "docs", Problems: []generator.Problem{{Message: "wrong"}}}, stalled, v1.InvalidReason},
 		"a folder":                  {&unsupportedError{"spec.contentFrom[0].directory"}, stalled, v1.InvalidReason},
-		"a missing ConfigMap":       {&notFoundError{"spec.contentFrom[0].configMapRef", "ConfigMap pages"}, retrying, v1.PagesNotFoundReason},
+		"a missing ConfigMap":       {&notFoundError{field: "spec.contentFrom[0].configMapRef", object: "ConfigMap pages"}, retrying, v1.PagesNotFoundReason},
 		"a foreign object":          {&conflictError{"Service viewer-docs", "is controlled by App x"}, stalled, v1.ConflictReason},
+		"an artifact that is gone":  {&sourceError{field: "f", message: "fetch", reason: v1.ArtifactFailedReason, err: artifact.ErrNotFound}, retrying, v1.ArtifactFailedReason},
 		"an API server that is away": {
 			errors.New("connection refused"), retrying, v1.ApplyFailedReason,
 		},
@@ -91,6 +96,27 @@ func TestFailureTellsWhatHelpsFromWhatIsTriedAgain(t *testing.T) {
 				t.Errorf("the error for the queue is %v", got.err)
 			}
 		})
+	}
+}
+
+func TestFailuresThatAreNobodysFault(t *testing.T) {
+	conflict := apierrors.NewConflict(schema.GroupResource{Resource: "deployments"}, "viewer-docs", errors.New("modified"))
+	if got := failure(fmt.Errorf("take over: %w", raced(conflict))); got.state != ignored || got.err == nil {
+		t.Errorf("a race: got %+v", got)
+	}
+	if got := failure(&sourceError{err: artifact.ErrBusy}); got.state != ignored || got.err != nil || got.requeueAfter == 0 {
+		t.Errorf("a fetch that goes on: got %+v", got)
+	}
+}
+
+func TestRefusalsOfFields(t *testing.T) {
+	invalid := apierrors.NewInvalid(schema.GroupKind{Kind: "Service"}, "viewer-docs", field.ErrorList{field.Required(field.NewPath("spec", "ports").Index(0).Child("name"), "")})
+	policy := apierrors.NewInvalid(schema.GroupKind{Kind: "Deployment"}, "viewer-docs", nil)
+	policy.ErrStatus.Details.Causes = []metav1.StatusCause{{Message: "this image isn't allowed"}}
+	for want, err := range map[bool]error{true: invalid, false: policy} {
+		if got := isOfAField(&applyError{object: "Deployment viewer-docs", err: err}); got != want {
+			t.Errorf("%v: got %t", err, got)
+		}
 	}
 }
 

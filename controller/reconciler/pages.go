@@ -12,16 +12,22 @@ import (
 	"k8s.io/utils/lru"
 
 	v1 "github.com/zoetrope/markdown-view/api/v1"
+	"github.com/zoetrope/markdown-view/generator"
 	"github.com/zoetrope/markdown-view/generator/book"
 )
 
 // notFoundError says that a source of pages doesn't exist. It may turn up.
 type notFoundError struct {
 	field, object string
+	err           error
 }
 
 func (e *notFoundError) Error() string {
 	return fmt.Sprintf("%s: %s doesn't exist: create it, or set optional: true", e.field, e.object)
+}
+
+func (e *notFoundError) Unwrap() error {
+	return e.err
 }
 
 // unsupportedError says that a source of pages works at build time only.
@@ -30,7 +36,7 @@ type unsupportedError struct {
 }
 
 func (e *unsupportedError) Error() string {
-	return e.field + " is for build time, when the function can read folders: use configMapRef, or apply what the function renders"
+	return e.field + " is for build time, when the function can read folders: use configMapRef or sourceRef, or apply what the function renders"
 }
 
 // input is one source of a view's pages, as it is now.
@@ -73,37 +79,37 @@ func (r *Reconciler) find(ctx context.Context, view *v1.MarkdownView, field stri
 		in, err = r.sourceVersion(ctx, view, field, content.SourceRef)
 	default:
 		field += ".configMapRef"
-		in, err = r.configMapVersion(ctx, types.NamespacedName{Namespace: view.Namespace, Name: content.ConfigMapRef.Name})
+		in, err = r.configMapVersion(ctx, view, field, content.ConfigMapRef.Name)
 		if apierrors.IsNotFound(err) && content.ConfigMapRef.Optional {
 			return input{}, false, nil
 		}
-		err = configMapError(field, content.ConfigMapRef.Name, err)
 	}
 	in.field = field
 	return in, err == nil, err
 }
 
-func configMapError(field, name string, err error) error {
-	switch {
-	case err == nil:
-		return nil
-	case apierrors.IsNotFound(err):
-		return &notFoundError{field, "ConfigMap " + name}
-	}
-	return fmt.Errorf("%s: read ConfigMap %s: %w", field, name, err)
-}
-
 // configMapVersion finds the version of a ConfigMap.
-func (r *Reconciler) configMapVersion(ctx context.Context, name types.NamespacedName) (input, error) {
+func (r *Reconciler) configMapVersion(ctx context.Context, view *v1.MarkdownView, field, name string) (input, error) {
 	metadata := configMapMetadata()
-	if err := r.Metadata.Get(ctx, name, metadata); err != nil {
-		return input{}, err
+	key := types.NamespacedName{Namespace: view.Namespace, Name: name}
+	err := r.Metadata.Get(ctx, key, metadata)
+	if fault := generator.GeneratedPages(view.Name, name, metadata.Labels); fault != "" {
+		return input{}, &generator.InvalidError{
+			Namespace: view.Namespace, Name: view.Name,
+			Problems: []generator.Problem{{Field: field, Message: fault}},
+		}
+	}
+	switch {
+	case apierrors.IsNotFound(err):
+		return input{}, &notFoundError{field, "ConfigMap " + name, err}
+	case err != nil:
+		return input{}, fmt.Errorf("%s: read ConfigMap %s: %w", field, name, err)
 	}
 	version := contentVersion{uid: metadata.UID, resourceVersion: metadata.ResourceVersion}
 	return input{
 		version: string(version.uid) + " " + version.resourceVersion,
 		read: func(ctx context.Context) (book.Book, error) {
-			return r.configMapPages(ctx, name, version)
+			return r.configMapPages(ctx, key, version)
 		},
 	}, nil
 }
@@ -127,9 +133,13 @@ func (r *Reconciler) configMapPages(ctx context.Context, name types.NamespacedNa
 	return pages, nil
 }
 
-func configMapMetadata() *metav1.PartialObjectMetadata {
+func configMapMetadata() *metav1.PartialObjectMetadata { return metadataOf("ConfigMap") }
+
+func serviceMetadata() *metav1.PartialObjectMetadata { return metadataOf("Service") }
+
+func metadataOf(kind string) *metav1.PartialObjectMetadata {
 	metadata := &metav1.PartialObjectMetadata{}
-	metadata.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("ConfigMap"))
+	metadata.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind(kind))
 	return metadata
 }
 

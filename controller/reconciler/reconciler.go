@@ -33,7 +33,7 @@ type Reconciler struct {
 	client.Client
 	// APIReader reads the contents of ConfigMaps that views name.
 	APIReader client.Reader
-	// Metadata reads the metadata of any ConfigMap from a cache.
+	// Metadata reads the metadata of any ConfigMap and Service from a cache.
 	Metadata client.Reader
 	// Events records what happened to a view.
 	Events events.Recorder
@@ -97,7 +97,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return ctrl.Result{}, err
 	}
 	r.recordTransition(before, view)
-	r.recordWarnings(before, view, result.warnings)
+	r.recordWarnings(before, view, result)
 	return ctrl.Result{RequeueAfter: result.requeueAfter}, result.err
 }
 
@@ -125,12 +125,13 @@ func (r *Reconciler) reconcile(ctx context.Context, view *v1.MarkdownView) outco
 	if err := r.apply(ctx, view, children); err != nil {
 		return failure(err)
 	}
-	r.remember(view, inputsKey(view, inputs), wanted, children)
+	otherPages := r.remember(view, inputsKey(view, inputs), wanted, children)
+	appliedBefore := view.Status.LastAppliedRevision
 	view.Status.LastAppliedRevision = view.Status.LastAttemptedRevision
 	view.Status.Inventory = inventoryOf(view, wanted)
 
-	result := r.checkHealth(ctx, view, wanted, deploymentOf(children))
-	result.warnings = wanted.Warnings
+	result := r.checkHealth(ctx, view, wanted, deploymentOf(children), appliedBefore)
+	result.warnings, result.otherPages = wanted.Warnings, otherPages
 	return result
 }
 

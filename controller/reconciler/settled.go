@@ -4,6 +4,8 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -33,7 +35,10 @@ func (c *child) settle(at time.Time) (settled, error) {
 	if err != nil {
 		return settled{}, err
 	}
-	s := settled{at: at, configuration: c.desired, state: c.state()}
+	s := settled{at: at, state: c.state()}
+	if c.kind != "ConfigMap" { // which is expanded anew each time, and may be large
+		s.configuration = c.desired
+	}
 	if s.desired, err = digestOf(desired); err != nil {
 		return settled{}, fmt.Errorf("encode %s: %w", c, err)
 	}
@@ -46,7 +51,7 @@ func (c *child) settle(at time.Time) (settled, error) {
 // unchanged says whether the child is what it was, and wanted as it was, when it
 // settled: most events are of a Deployment's status.
 func (c *child) unchanged(last settled) bool {
-	return last.configuration == c.desired && last.state == c.state()
+	return last.configuration != nil && last.configuration == c.desired && last.state == c.state()
 }
 
 // state is a digest of the parts of a live object that somebody can change on
@@ -97,6 +102,18 @@ func (s *settledStates) note(view *v1.MarkdownView, c *child, state settled) {
 		s.byView[key] = map[string]settled{}
 	}
 	s.byView[key][c.String()] = state
+}
+
+// keep forgets the ConfigMaps of a view that aren't among those with these names.
+func (s *settledStates) keep(view *v1.MarkdownView, configMaps []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	children := s.byView[client.ObjectKeyFromObject(view)]
+	for name := range children {
+		if configMap, ok := strings.CutPrefix(name, "ConfigMap "); ok && !slices.Contains(configMaps, configMap) {
+			delete(children, name)
+		}
+	}
 }
 
 func (s *settledStates) forget(key types.NamespacedName) {

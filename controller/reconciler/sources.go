@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"sync"
 	"time"
 
@@ -115,6 +116,10 @@ func (r *Reconciler) sourceVersion(ctx context.Context, view *v1.MarkdownView, f
 		return input{}, &sourceError{field: field, reason: v1.AccessDeniedReason, stalled: true,
 			message: name + " is in another namespace, which this controller doesn't allow: make one in " + view.Namespace}
 	}
+	if allowed := r.Sources.Namespaces; len(allowed) > 0 && !slices.Contains(allowed, key.Namespace) {
+		return input{}, &sourceError{field: field, reason: v1.AccessDeniedReason, stalled: true,
+			message: name + " is in a namespace that this controller doesn't watch: make one in " + view.Namespace + ", or add the namespace to --namespaces"}
+	}
 	if err := r.Sources.watch(ref.Kind); err != nil {
 		if apimeta.IsNoMatchError(err) {
 			return input{}, &sourceError{field: field, reason: v1.SourceNotFoundReason, requeueAfter: kindRecheck,
@@ -191,6 +196,8 @@ type Sources struct {
 	Artifacts *artifact.Store
 	// NoCrossNamespaceRefs refuses sources in other namespaces than the view's.
 	NoCrossNamespaceRefs bool
+	// Namespaces are the ones that are watched; empty means all.
+	Namespaces []string
 
 	mu         sync.Mutex
 	watched    map[string]bool

@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -96,6 +97,8 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, met
 		Watches(&corev1.Pod{}, enqueueView).
 		WatchesRawSource(source.Kind(metadata, configMapMetadata(),
 			handler.TypedEnqueueRequestsFromMapFunc(r.viewsOfConfigMap))).
+		WatchesRawSource(source.Kind(metadata, serviceMetadata(),
+			handler.TypedFuncs[*metav1.PartialObjectMetadata, reconcile.Request]{DeleteFunc: nameIsFree})).
 		WatchesRawSource(source.Channel(r.turns.wake, &handler.EnqueueRequestForObject{})).
 		WithOptions(controller.Options{
 			MaxConcurrentReconciles: options.Concurrent,
@@ -126,6 +129,13 @@ func viewNames(object client.Object) []string {
 		return nil
 	}
 	return []string{name}
+}
+
+// nameIsFree wakes the view that may have waited for a Service's name.
+func nameIsFree(_ context.Context, e event.TypedDeleteEvent[*metav1.PartialObjectMetadata], queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+	if name, ok := strings.CutPrefix(e.Object.Name, generator.ViewerName("")); ok {
+		queue.Add(reconcile.Request{NamespacedName: types.NamespacedName{Namespace: e.Object.Namespace, Name: name}})
+	}
 }
 
 // viewsOfConfigMap finds the views that take pages from a ConfigMap, and the one

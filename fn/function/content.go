@@ -86,7 +86,14 @@ func (r *resolver) directory(field string, source *v1.DirectorySource, bookToml 
 
 func (r *resolver) configMap(field string, source *v1.ConfigMapSource, namespace string) *book.Book {
 	node, err := r.input.configMap(source.Name, namespace)
+	var labels map[string]string
+	if node != nil {
+		labels = node.GetLabels()
+	}
+	generated := generator.GeneratedPages(r.view.node.GetName(), source.Name, labels)
 	switch {
+	case generated != "":
+		r.fault(field, "%s", generated)
 	case node != nil:
 		pages, faults := pagesOf(node)
 		for _, fault := range faults {

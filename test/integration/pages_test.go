@@ -10,6 +10,8 @@ import (
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
+	metav1ac "k8s.io/client-go/applyconfigurations/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fluxcd/pkg/apis/meta"
@@ -49,6 +51,32 @@ func TestPagesFromAConfigMap(t *testing.T) {
 	f.ready("docs")
 }
 
+// TestGeneratedPagesAreNoSource: each generation would hold the keys of the one before,
+// for ever.
+func TestGeneratedPagesAreNoSource(t *testing.T) {
+	f := newFixture(t)
+	f.create(f.view("docs"))
+	f.ready("docs")
+	before := f.deployment()
+	from := func(name string) func(*v1.MarkdownView) {
+		return func(v *v1.MarkdownView) {
+			v.Spec.ContentFrom = []v1.ContentSource{{ConfigMapRef: &v1.ConfigMapSource{Name: name, Optional: true}}}
+		}
+	}
+	update(f, &v1.MarkdownView{}, "docs", from("markdowns-docs"))
+	f.status("docs", metav1.ConditionFalse, v1.InvalidReason)
+	copied := f.view("copied")
+	from("markdowns-docs")(copied)
+	f.create(copied)
+	view := f.status("copied", metav1.ConditionFalse, v1.InvalidReason)
+	if message := readyMessage(view); !strings.Contains(message, "spec.contentFrom[0].configMapRef: ConfigMap markdowns-docs") {
+		t.Errorf("the message doesn't name the field and the ConfigMap: %s", message)
+	}
+	if after := f.deployment(); after.Generation != before.Generation {
+		t.Error("the Deployment was changed")
+	}
+}
+
 func TestABadEditHarmsNothing(t *testing.T) {
 	f := newFixture(t)
 	f.create(f.view("docs"))
@@ -66,6 +94,34 @@ func TestABadEditHarmsNothing(t *testing.T) {
 	}
 	update(f, &v1.MarkdownView{}, "docs", func(v *v1.MarkdownView) { v.Spec.Markdowns["SUMMARY.md"] = "- [Start](start.md)\n" })
 	f.ready("docs")
+}
+
+// TestAServiceThatSetsNothingIsntTaken: nothing that we apply conflicts with it.
+func TestAServiceThatSetsNothingIsntTaken(t *testing.T) {
+	for name, adopt := range map[string]bool{"": false, "also where views adopt, if it has a controller": true} {
+		t.Run(name, func(t *testing.T) {
+			f := newFixture(t)
+			foreign := corev1ac.Service("viewer-docs", f.namespace).
+				WithSpec(corev1ac.ServiceSpec().WithPorts(corev1ac.ServicePort().WithPort(80)))
+			view := f.view("docs")
+			if adopt {
+				owner := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "owner", Namespace: f.namespace}}
+				f.create(owner)
+				foreign.WithOwnerReferences(metav1ac.OwnerReference().WithAPIVersion("v1").WithKind("ConfigMap").WithName("owner").WithUID(owner.UID).WithController(true))
+				view.Annotations = map[string]string{v1.AdoptAnnotation: "true"}
+			}
+			f.must(f.Client.Apply(t.Context(), foreign, client.FieldOwner("kustomize-controller")))
+			before := &corev1.Service{}
+			f.get(before, "viewer-docs")
+			f.create(view)
+			f.status("docs", metav1.ConditionFalse, v1.ConflictReason)
+			after := &corev1.Service{}
+			f.get(after, "viewer-docs")
+			if after.ResourceVersion != before.ResourceVersion {
+				t.Errorf("it was changed: %+v", after)
+			}
+		})
+	}
 }
 
 func TestADirectoryIsRefused(t *testing.T) {
