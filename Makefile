@@ -73,7 +73,7 @@ test: bin/kustomize controlplane ## Run the tests; they need nothing but Go, git
 	@echo "go test in test/monitoring"; go -C test/monitoring test -count=1 ./...
 
 .PHONY: test-race
-test-race: bin/kustomize ## Run the same tests under the race detector, which needs a C compiler.
+test-race: bin/kustomize ## Run those that need no cluster under the race detector, which needs a C compiler.
 	@for module in $(QUICK_MODULES); do echo "go test -race in $$module"; go -C $$module test -race ./...; done
 
 # Go's test cache doesn't see that a file outside of the module has changed.
@@ -98,7 +98,7 @@ fuzz: ## Run every fuzz target for FUZZTIME (60s) each.
 BENCH_BOOK ?=
 
 .PHONY: bench
-bench: build-fn bin/kustomize ## Measure the function against baselines of the same run; takes minutes.
+bench: build-fn bin/kustomize ## Measure function and controller against baselines of the same run; takes minutes.
 	go -C test run ./bench -fn $(CURDIR)/bin/fn -kustomize $(CURDIR)/bin/kustomize -book '$(BENCH_BOOK)'
 
 # With KUBECONFIG the tests use that cluster; docs/e2e.md has the variables that

@@ -10,10 +10,12 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
@@ -29,14 +31,12 @@ import (
 const systemNamespace = product.Namespace
 
 // TestTheManagersManifestsAreAdmitted applies config/default as a user does, with
-// the image's name and the component of events, where what isn't restricted is both
-// refused and warned of.
+// the image's name, where what isn't restricted is both refused and warned of.
 func TestTheManagersManifestsAreAdmitted(t *testing.T) {
 	clustertest.Need(t, shared, cluster.Faults, cluster.SimulatedNodes)
 	f := newFixture(t)
 	objects := f.build(`
 resources: [ROOT/config/default]
-components: [ROOT/config/notification]
 images: [{name: markdown-view, newName: registry.example.com/markdown-view, newTag: v1}]
 patches:
 - target: {kind: Namespace}
@@ -77,10 +77,38 @@ patches:
 	if container.Image != "registry.example.com/markdown-view:v1" {
 		t.Errorf("the image is %s", container.Image)
 	}
-	if last := container.Args[len(container.Args)-1]; !strings.HasPrefix(last, "--events-addr=http://notification-controller.") {
-		t.Errorf("the component adds no address of events: %v", container.Args)
-	}
 	checkSelected(t, deployment, objects)
+	checkFlux(t, deployment, f.build("resources: [ROOT/config/flux]\n"), objects)
+}
+
+// checkFlux holds what lets the controller in to source-controller against what lets it
+// out: labels and port of source-controller are those of Flux's own manifests.
+func checkFlux(t *testing.T, deployment *appsv1.Deployment, flux, ours []*unstructured.Unstructured) {
+	t.Helper()
+	in, out := &networkingv1.NetworkPolicy{}, &networkingv1.NetworkPolicy{}
+	convert(t, flux[0], in)
+	for _, object := range ours {
+		if object.GetKind() == "NetworkPolicy" {
+			convert(t, object, out)
+		}
+	}
+	if err := admin.Create(t.Context(), flux[0], client.DryRunAll); err != nil && !apierrors.IsNotFound(err) { // the namespace is Flux's
+		t.Errorf("config/flux: %v", err)
+	}
+	from := in.Spec.Ingress[0].From[0]
+	if from.NamespaceSelector.MatchLabels[corev1.LabelMetadataName] != deployment.Namespace {
+		t.Errorf("config/flux lets in %v, not namespace %s", from.NamespaceSelector.MatchLabels, deployment.Namespace)
+	}
+	if selector := labels.SelectorFromSet(from.PodSelector.MatchLabels); !selector.Matches(labels.Set(deployment.Spec.Template.Labels)) {
+		t.Errorf("config/flux lets in pods with %s, which the controller's aren't", selector)
+	}
+	letOut := slices.ContainsFunc(out.Spec.Egress, func(rule networkingv1.NetworkPolicyEgressRule) bool {
+		return len(rule.To) == 1 && rule.To[0].NamespaceSelector.MatchLabels[corev1.LabelMetadataName] == in.Namespace &&
+			cmp.Equal(rule.Ports, in.Spec.Ingress[0].Ports)
+	})
+	if !letOut {
+		t.Errorf("what config/flux lets in to namespace %s isn't let out: %v", in.Namespace, out.Spec.Egress)
+	}
 }
 
 // checkSelected looks at what refers to the controller's pods by their labels and
