@@ -17,6 +17,8 @@ import (
 	"sync"
 	"time"
 
+	"k8s.io/utils/clock"
+
 	"github.com/fluxcd/pkg/apis/meta"
 	"github.com/fluxcd/pkg/http/fetch"
 	"github.com/fluxcd/pkg/tar"
@@ -57,9 +59,15 @@ func (l Limits) orDefault() Limits {
 	return l
 }
 
-// patience is how long is waited for somebody else's fetch, or until a fetch may begin:
-// whoever waits can do something else meanwhile.
-const patience = time.Second
+const (
+	// patience is how long is waited for a fetch of somebody else, from when it began, or
+	// until one may begin: whoever waits can do something else meanwhile.
+	patience = time.Second
+	// forbearance is for how many times as long as it took a failure is remembered, or
+	// a server that hangs would be asked without a pause by all who wait for it. One
+	// that took less than patience isn't.
+	forbearance = 4
+)
 
 // maxFetches is how many artifacts are fetched at once: what they take of the disk
 // beside what is kept is bounded too.
@@ -78,6 +86,7 @@ type Store struct {
 	dir    string
 	host   string
 	limits Limits
+	clock  clock.PassiveClock
 	// slots are held while fetching.
 	slots chan struct{}
 
@@ -90,7 +99,12 @@ type Store struct {
 
 // entry is an artifact that is kept, or being fetched.
 type entry struct {
-	key     string
+	key string
+	// version differs for an artifact that its server has stored again.
+	version string
+	began   time.Time
+	// until is when a failure is forgotten.
+	until   time.Time
 	dir     string
 	bytes   int64
 	readers int
@@ -103,14 +117,15 @@ type entry struct {
 // NewStore returns a store that keeps artifacts below dir, which must exist. host
 // overrides that of artifacts' addresses; empty means not to.
 func NewStore(dir, host string, limits Limits) *Store {
-	return &Store{dir: dir, host: host, limits: limits.orDefault(), slots: make(chan struct{}, maxFetches), byKey: map[string]*entry{}, recent: list.New()}
+	return &Store{dir: dir, host: host, limits: limits.orDefault(), clock: clock.RealClock{}, slots: make(chan struct{}, maxFetches), byKey: map[string]*entry{}, recent: list.New()}
 }
 
 // Read calls read with the files of an artifact, which it fetches if it isn't kept.
 // The files are there until read returns. An error of fetching wraps ErrNotFound if
-// the artifact isn't there, and is ErrBusy if it isn't there yet.
+// the artifact isn't there, and is ErrBusy if it isn't there yet. It may be that of a
+// fetch that failed a while ago.
 func (s *Store) Read(ctx context.Context, artifact *meta.Artifact, read func(fs.FS) error) error {
-	e, mine := s.acquire(artifact.Digest)
+	e, mine := s.acquire(artifact)
 	defer s.release(e)
 	if mine {
 		bytes, err := s.fetch(ctx, artifact, e.dir)
@@ -122,7 +137,7 @@ func (s *Store) Read(ctx context.Context, artifact *meta.Artifact, read func(fs.
 	}
 	select {
 	case <-e.fetched:
-	case <-time.After(patience):
+	case <-time.After(patience - s.clock.Since(e.began)):
 		return ErrBusy
 	case <-ctx.Done():
 		return ctx.Err()
@@ -138,33 +153,53 @@ func (s *Store) Read(ctx context.Context, artifact *meta.Artifact, read func(fs.
 	return read(root.FS())
 }
 
-// acquire finds the entry of a digest, and says whether the caller is to fetch it.
-func (s *Store) acquire(digest string) (e *entry, mine bool) {
+// acquire finds the entry of an artifact, and says whether the caller is to fetch it.
+func (s *Store) acquire(artifact *meta.Artifact) (e *entry, mine bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	e, ok := s.byKey[digest]
+	now, version := s.clock.Now(), artifact.URL+" "+artifact.LastUpdateTime.String()
+	for _, other := range s.byKey {
+		if other.err != nil && (!now.Before(other.until) || other.key == artifact.Digest && other.version != version) {
+			s.forget(other)
+		}
+	}
+	e, ok := s.byKey[artifact.Digest]
 	if !ok {
 		s.fetches++
-		e = &entry{key: digest, dir: filepath.Join(s.dir, fmt.Sprint(s.fetches)), fetched: make(chan struct{})}
+		e = &entry{
+			key: artifact.Digest, version: version, began: now,
+			dir: filepath.Join(s.dir, fmt.Sprint(s.fetches)), fetched: make(chan struct{}),
+		}
 		e.place = s.recent.PushFront(e)
-		s.byKey[digest] = e
+		s.byKey[e.key] = e
 	}
 	s.recent.MoveToFront(e.place)
 	e.readers++
 	return e, !ok
 }
 
-// settle counts what was fetched, or forgets what could not be.
+// settle counts what was fetched, or remembers for a while that it could not be.
 func (s *Store) settle(e *entry, bytes int64, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	e.bytes, e.err = bytes, err
-	if err != nil {
-		delete(s.byKey, e.key)
-		s.recent.Remove(e.place)
+	if err == nil {
+		s.kept += e.bytes
 		return
 	}
-	s.kept += e.bytes
+	took := s.clock.Since(e.began)
+	if took < patience || errors.Is(err, ErrBusy) || errors.Is(err, context.Canceled) {
+		s.forget(e)
+		return
+	}
+	e.until = s.clock.Now().Add(forbearance * took)
+}
+
+// forget drops an entry. The lock is held.
+func (s *Store) forget(e *entry) {
+	s.kept -= e.bytes
+	delete(s.byKey, e.key)
+	s.recent.Remove(e.place)
 }
 
 // release ends a reader's use, and removes what is too much.
@@ -185,9 +220,7 @@ func (s *Store) dispensable(e *entry) (dirs []string) {
 		if oldest.readers > 0 {
 			continue
 		}
-		s.kept -= oldest.bytes
-		delete(s.byKey, oldest.key)
-		s.recent.Remove(oldest.place)
+		s.forget(oldest)
 		dirs = append(dirs, oldest.dir)
 	}
 	return dirs

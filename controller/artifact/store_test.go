@@ -20,6 +20,9 @@ import (
 	"testing"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	testclock "k8s.io/utils/clock/testing"
+
 	"github.com/fluxcd/pkg/apis/meta"
 )
 
@@ -336,6 +339,39 @@ func TestAFetchThatTakesTooLong(t *testing.T) {
 	s.Config.Handler = http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
 	if _, err := readStart(store, artifact); err == nil || !strings.Contains(err.Error(), "takes longer than 1ms") {
 		t.Errorf("got %v", err)
+	}
+}
+
+// TestAFetchThatFailsSlowly is done again after a while only, or when the server has
+// something new.
+func TestAFetchThatFailsSlowly(t *testing.T) {
+	s := newServer(t)
+	store, _ := newTestStore(t, Limits{})
+	now := testclock.NewFakePassiveClock(time.Now())
+	store.clock = now
+	artifact := s.add("a.tar.gz", pack(t, file("docs/start.md", "# Start\n")))
+	working := s.Config.Handler
+	s.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		s.asked.Add(1)
+		now.SetTime(now.Now().Add(10 * time.Second))
+		http.Error(w, "overloaded", http.StatusInternalServerError)
+	})
+	for range 3 {
+		if _, err := readStart(store, artifact); err == nil || !strings.Contains(err.Error(), "giving up") {
+			t.Errorf("got %v", err)
+		}
+	}
+	if got := s.asked.Load(); got != 1 {
+		t.Errorf("the server was asked %d times", got)
+	}
+	now.SetTime(now.Now().Add(forbearance * 10 * time.Second))
+	if _, err := readStart(store, artifact); err == nil || s.asked.Load() != 2 {
+		t.Errorf("after a while the server was asked %d times: %v", s.asked.Load(), err)
+	}
+	s.Config.Handler = working
+	artifact.LastUpdateTime = metav1.NewTime(now.Now())
+	if content, err := readStart(store, artifact); err != nil || content != "# Start\n" {
+		t.Errorf("stored again: got %q, %v", content, err)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/fluxcd/pkg/runtime/conditions"
 
 	v1 "github.com/zoetrope/markdown-view/api/v1"
+	"github.com/zoetrope/markdown-view/generator"
 )
 
 // Reason and actions of events beside those that conditions have.
@@ -50,9 +51,8 @@ func (r *Reconciler) recordMissing(view *v1.MarkdownView, c *child) {
 const maxWarnings = 3
 
 // recordWarnings emits one event for the faults of new pages that mdBook lives with.
-func (r *Reconciler) recordWarnings(before, view *v1.MarkdownView, result outcome) {
-	warnings := result.warnings
-	if len(warnings) == 0 || before.Status.LastAppliedRevision == view.Status.LastAppliedRevision && !result.otherPages {
+func (r *Reconciler) recordWarnings(view *v1.MarkdownView, warnings []generator.Problem) {
+	if len(warnings) == 0 {
 		return
 	}
 	lines := make([]string, 0, maxWarnings+1)

@@ -21,9 +21,9 @@ import (
 	"github.com/zoetrope/markdown-view/generator"
 )
 
-// checkHealth reports whether what was applied is served. appliedBefore is the revision
-// that the status called applied until now.
-func (r *Reconciler) checkHealth(ctx context.Context, view *v1.MarkdownView, e *expansion, deployment *appsv1.Deployment, appliedBefore string) outcome {
+// checkHealth reports whether what was applied is served. news says that it is another
+// rollout than the one that the status is about.
+func (r *Reconciler) checkHealth(ctx context.Context, view *v1.MarkdownView, e *expansion, deployment *appsv1.Deployment, news bool) outcome {
 	var pods corev1.PodList
 	if err := r.List(ctx, &pods, ofView(view)...); err != nil {
 		return failure(err)
@@ -45,7 +45,7 @@ func (r *Reconciler) checkHealth(ctx context.Context, view *v1.MarkdownView, e *
 
 	running := r.rollouts.since(key, rollout{view.Generation, e.Revision}, r.Clock.Now())
 	left := timeoutOf(view) - running
-	if left <= 0 || deadlineExceeded(deployment, timeoutOf(view)) || failedBefore(view, appliedBefore) {
+	if left <= 0 || deadlineExceeded(deployment, timeoutOf(view)) || !news && failedBefore(view) {
 		return outcome{
 			state: stalled, reason: v1.RolloutFailedReason, message: explained(missing, deployment, pods.Items, podTroubles),
 			requeueAfter: jitter.JitteredIntervalDuration(intervalOf(view)), replicas: replicas,
@@ -168,11 +168,10 @@ const defaultProgressDeadlineSeconds = 600
 
 // failedBefore says whether the status already calls this rollout failed: a
 // controller that was restarted doesn't remember when it began.
-func failedBefore(view *v1.MarkdownView, appliedBefore string) bool {
+func failedBefore(view *v1.MarkdownView) bool {
 	condition := conditions.Get(view, meta.StalledCondition)
 	return condition != nil && condition.Reason == v1.RolloutFailedReason &&
-		condition.ObservedGeneration == view.Generation &&
-		appliedBefore == view.Status.LastAttemptedRevision
+		condition.ObservedGeneration == view.Generation
 }
 
 func selectorOf(view *v1.MarkdownView) string {

@@ -8,9 +8,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/fluxcd/pkg/apis/meta"
-	"github.com/fluxcd/pkg/runtime/conditions"
-
 	v1 "github.com/zoetrope/markdown-view/api/v1"
 )
 
@@ -120,31 +117,6 @@ func TestDeadlineExceeded(t *testing.T) {
 				test.change(d)
 			}
 			if got := deadlineExceeded(d, test.timeout); got != test.want {
-				t.Errorf("got %t, want %t", got, test.want)
-			}
-		})
-	}
-}
-
-func TestFailedBefore(t *testing.T) {
-	tests := map[string]struct {
-		generation    int64
-		attempted     string
-		appliedBefore string
-		want          bool
-	}{
-		"the same rollout":                     {2, revision, revision, true},
-		"other pages, of the same generation":  {2, revision, earlier, false},
-		"another generation of the same pages": {3, revision, revision, false},
-	}
-	for name, test := range tests {
-		t.Run(name, func(t *testing.T) {
-			view := &v1.MarkdownView{ObjectMeta: metav1.ObjectMeta{Generation: 2}}
-			conditions.MarkTrue(view, meta.StalledCondition, v1.RolloutFailedReason, "no room")
-			view.Generation = test.generation
-			// As it is when health is looked at: what is wanted has been applied.
-			view.Status.LastAttemptedRevision, view.Status.LastAppliedRevision = test.attempted, test.attempted
-			if got := failedBefore(view, test.appliedBefore); got != test.want {
 				t.Errorf("got %t, want %t", got, test.want)
 			}
 		})

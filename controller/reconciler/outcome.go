@@ -44,11 +44,8 @@ type outcome struct {
 	// requeueAfter is when to look again if no watch wakes the view before; 0
 	// means not to.
 	requeueAfter time.Duration
-	// warnings are faults of the pages that mdBook lives with.
+	// warnings are faults of new pages that mdBook lives with.
 	warnings []generator.Problem
-	// otherPages says that the pages are known to be others than those before, also if
-	// the revision of their source is the same.
-	otherPages bool
 	// waits says that nothing is being rolled out yet.
 	waits bool
 	// replicas is how many viewers there are, and selector selects them; nil if

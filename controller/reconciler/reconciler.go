@@ -91,13 +91,15 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		// The outcome is that of being stopped, which is nobody's fault.
 		return ctrl.Result{}, ctx.Err()
 	}
-	r.turns.note(req.NamespacedName, result.state == progressing && !result.waits)
+	if result.state != ignored {
+		r.turns.note(req.NamespacedName, result.state == progressing && !result.waits)
+	}
 	result.report(view, r.Clock.Now())
 	if err := r.writeStatus(ctx, before, view); err != nil {
 		return ctrl.Result{}, err
 	}
 	r.recordTransition(before, view)
-	r.recordWarnings(before, view, result)
+	r.recordWarnings(view, result.warnings)
 	return ctrl.Result{RequeueAfter: result.requeueAfter}, result.err
 }
 
@@ -125,13 +127,16 @@ func (r *Reconciler) reconcile(ctx context.Context, view *v1.MarkdownView) outco
 	if err := r.apply(ctx, view, children); err != nil {
 		return failure(err)
 	}
-	otherPages := r.remember(view, inputsKey(view, inputs), wanted, children)
-	appliedBefore := view.Status.LastAppliedRevision
+	// Other pages may have the same revision, and the same pages another.
+	news := r.remember(view, inputsKey(view, inputs), wanted, children) ||
+		view.Status.LastAppliedRevision != view.Status.LastAttemptedRevision
 	view.Status.LastAppliedRevision = view.Status.LastAttemptedRevision
 	view.Status.Inventory = inventoryOf(view, wanted)
 
-	result := r.checkHealth(ctx, view, wanted, deploymentOf(children), appliedBefore)
-	result.warnings, result.otherPages = wanted.Warnings, otherPages
+	result := r.checkHealth(ctx, view, wanted, deploymentOf(children), news)
+	if news {
+		result.warnings = wanted.Warnings
+	}
 	return result
 }
 

@@ -36,7 +36,7 @@ func (r *resolver) contents(spec *v1.MarkdownView) (contents []generator.Content
 			pages = r.configMap(field, source.ConfigMapRef, spec.Namespace)
 		case source.SourceRef != nil && r.config.mode == Validate:
 			elsewhere = true
-			r.note(framework.Info, field+".sourceRef", "its pages are in the cluster, so the view's pages aren't checked")
+			r.note(framework.Info, field+".sourceRef", "its pages are in the cluster, so neither pages nor configuration are checked")
 		case source.SourceRef != nil:
 			r.fault(field+".sourceRef", "is for the cluster, where Flux's sources are: use directory, or have the controller read it")
 		default:

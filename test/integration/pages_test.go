@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fluxcd/pkg/apis/meta"
+	"github.com/fluxcd/pkg/runtime/conditions"
 
 	v1 "github.com/zoetrope/markdown-view/api/v1"
 )
@@ -230,6 +231,32 @@ func TestABrokenRolloutIsReportedAndHeals(t *testing.T) {
 		t.Fatal(err)
 	}
 	f.ready("docs")
+}
+
+// TestOtherPagesGetTheirTime: that the rollout before has failed says nothing of them.
+func TestOtherPagesGetTheirTime(t *testing.T) {
+	f := newFixture(t)
+	pages := &corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{Name: "pages", Namespace: f.namespace},
+		Data:       map[string]string{"next.md": "# First\n"},
+	}
+	f.create(pages)
+	view := f.view("docs")
+	delete(view.Spec.Markdowns, "next.md")
+	view.Spec.ContentFrom = []v1.ContentSource{{ConfigMapRef: &v1.ConfigMapSource{Name: "pages"}}}
+	view.Spec.Timeout = &metav1.Duration{Duration: 5 * time.Second}
+	f.create(view)
+	f.ready("docs")
+	patch := []byte(`{"spec":{"template":{"spec":{"nodeSelector":{"no":"node"}}}}}`)
+	f.must(admin.Patch(t.Context(), f.deployment(), client.RawPatch("application/merge-patch+json", patch), client.FieldOwner("somebody")))
+	f.status("docs", metav1.ConditionFalse, v1.RolloutFailedReason)
+	update(f, &corev1.ConfigMap{}, "pages", func(c *corev1.ConfigMap) { c.Data["next.md"] = "# Second\n" })
+	f.eventually("the second pages to be rolled out", func() string {
+		view := &v1.MarkdownView{}
+		f.get(view, "docs")
+		return differs(conditions.GetReason(view, meta.ReadyCondition), v1.ProgressingReason)
+	})
+	f.status("docs", metav1.ConditionFalse, v1.RolloutFailedReason)
 }
 
 func TestEveryRequestIsAllowed(t *testing.T) {

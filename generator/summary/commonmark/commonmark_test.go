@@ -87,6 +87,15 @@ func TestCost(t *testing.T) {
 			}
 			return b.String() + strings.Repeat("\n", 1_000_000)
 		}(), true},
+		{"lists that empty lines in a footnote keep open", "[^1]: " + strings.Repeat("+ ", 1000) + "[x](nowhere.md)\n" + strings.Repeat("\n", 200_000), true},
+		{"indented lists in a quote that empty lines keep open", func() string {
+			var b strings.Builder
+			for depth := range 250 {
+				b.WriteString("> " + strings.Repeat("  ", depth) + "+ a\n")
+			}
+			return b.String() + strings.Repeat(">\n", 100_000)
+		}(), true},
+		{"a quote of many lines", strings.Repeat("> Some *words* and [a link](a.md), and `code`.\n>\n> - a\n>   - b\n", 10_000), false},
 		{"lists that a paragraph keeps open", strings.Repeat("+ ", 500) + "a\n" + strings.Repeat("a\n\n"+strings.Repeat("  ", 500)+"b\n", 300), true},
 		{"many lists in one line", strings.Repeat("+ ", 100_000) + "x\n", true},
 		{"text that only looks like items", "a\n" + strings.Repeat("     - [*_\n", 10_000), true},

@@ -21,24 +21,21 @@ const deepest = 1000
 func Cost(text []byte) int {
 	cost, special := 0, 0
 	content := -1 // the column of the text of the item that begins in the line before
-	depth := 0    // at most as many lists and items are open
+	depth := 0    // at most as many quotes, lists and items are open
 	blank := true // the line before is
 	for line := range bytes.Lines(text) {
 		p := readPrefix(line)
-		blankBefore := blank
-		blank = p.indent == len(line)
-		if !blank {
-			// Lists stay open over blank lines. What follows one ends those whose text
-			// begins further to the right; in a paragraph it need not. The text of a list
-			// is at least two columns right of its marker, and holds two nodes.
-			if blankBefore {
-				depth = min(depth, p.columns)
-			}
-			depth = max(depth, p.columns+2*p.markers)
+		switch blankBefore := blank; {
+		case p.indent == len(line): // lists stay open
+			blank = true
+		case blankBefore: // what isn't continued by this line is closed
+			depth, blank = p.width, false
+		default: // a paragraph is continued by any line, and all that it is in
+			depth, blank = max(depth, p.width), false
 		}
 		cost += openCost*depth + p.markers*p.length/4
 		item := p.item > 0 && (p.indent <= 3 || content >= 0 && p.indent <= content+3)
-		if item || p.indent == len(line) { // a new paragraph
+		if item || p.length == len(line) && p.markers == 0 { // a new paragraph
 			cost += special * special
 			special = 0
 		}
@@ -67,8 +64,8 @@ const openCost = 50
 // prefix is what comes before a line's text.
 type prefix struct {
 	indent  int // bytes of white space
-	columns int // at most as many columns of white space
 	length  int // bytes in all
+	width   int // columns in all, or more: each open node takes one, a list's item with it two
 	item    int // bytes before the text of a list item, 0 if the line begins none
 	quotes  int // depth of quotes
 	markers int // list items in one line: each is a node of the tree
@@ -77,25 +74,44 @@ type prefix struct {
 func readPrefix(line []byte) prefix {
 	rest := bytes.TrimLeft(line, " \t\r\n")
 	p := prefix{indent: len(line) - len(rest)}
-	p.columns = p.indent + 3*bytes.Count(line[:p.indent], []byte{'\t'})
 	marker := bytes.TrimLeft(rest, "0123456789")
 	if len(marker) > 1 && bytes.IndexByte([]byte("-+*.)"), marker[0]) >= 0 && marker[1] == ' ' {
 		p.item = len(line) - len(marker) + 2
 	}
-	for i, c := range rest {
-		p.length = p.indent + i
-		switch c {
-		case '>':
+	for p.length < len(line) {
+		rest := line[p.length:]
+		switch c := rest[0]; {
+		case c == '\t':
+			p.advance(1, 4)
+		case isSpace(c):
+			p.advance(1, 1)
+		case c == '>':
 			p.quotes++
-		case '-', '+', '*', '.', ')':
-			// One without white space after it is none, as in a rule.
-			if i+1 == len(rest) || bytes.IndexByte([]byte(" \t\r\n"), rest[i+1]) >= 0 {
-				p.markers++
+			p.advance(1, 1)
+		case c == '[': // the definition of a footnote holds blocks too
+			end := bytes.Index(rest, []byte("]:"))
+			if end < 2 || rest[1] != '^' {
+				return p
 			}
-		case ' ', '\t', '0', '1', '2', '3', '4', '5', '6', '7', '8', '9':
+			p.advance(end+2, 2)
 		default:
-			return p
+			end := len(rest) - len(bytes.TrimLeft(rest, "0123456789")) + 1
+			// Without white space after it, it is none, as in a rule.
+			if end > len(rest) || bytes.IndexByte([]byte("-+*.)"), rest[end-1]) < 0 || end < len(rest) && !isSpace(rest[end]) {
+				return p
+			}
+			p.markers++
+			p.advance(end, end)
 		}
 	}
 	return p
+}
+
+func (p *prefix) advance(bytes, columns int) {
+	p.length += bytes
+	p.width += columns
+}
+
+func isSpace(c byte) bool {
+	return c == ' ' || c == '\t' || c == '\r' || c == '\n'
 }
