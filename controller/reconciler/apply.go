@@ -176,29 +176,21 @@ func isOfAField(refusal error) bool {
 // in common with ours, the metadata of all are known.
 func (r *Reconciler) create(ctx context.Context, view *v1.MarkdownView, c *child) error {
 	force := adopts(view)
-	switch c.kind {
-	case "ConfigMap", "Service":
-		exists, err := r.checkMetadata(ctx, view, c)
+	if force || c.kind != "Deployment" {
+		exists, err := r.checkExisting(ctx, view, c)
 		if err != nil {
 			return err
 		}
 		// The view's own, without its labels, as the tutorial made it.
 		force = force || exists
-	default:
-		if !force {
-			break
-		}
-		// Nothing refuses what is forced.
-		if err := r.checkExisting(ctx, view, c, nil); err != nil {
-			return err
-		}
 	}
 	err := r.serverSideApply(ctx, c, force)
 	if apierrors.IsConflict(err) || apierrors.IsInvalid(err) {
-		if err := r.checkExisting(ctx, view, c, err); err != nil {
-			return err
+		if exists, checkErr := r.checkExisting(ctx, view, c); checkErr != nil {
+			return checkErr
+		} else if exists {
+			err = r.serverSideApply(ctx, c, true)
 		}
-		err = r.serverSideApply(ctx, c, true)
 	}
 	if err != nil {
 		return err
@@ -217,31 +209,22 @@ func (r *Reconciler) create(ctx context.Context, view *v1.MarkdownView, c *child
 	return nil
 }
 
-// checkMetadata finds out from the metadata that are cached whether there is an object,
-// and whether it is somebody else's.
-func (r *Reconciler) checkMetadata(ctx context.Context, view *v1.MarkdownView, c *child) (exists bool, err error) {
-	existing := metadataOf(c.kind)
-	switch err := r.Metadata.Get(ctx, client.ObjectKeyFromObject(c.live), existing); {
+// checkExisting finds out whether there is an object, and whether it is somebody else's.
+// If there is none, a refusal to create one has another cause.
+func (r *Reconciler) checkExisting(ctx context.Context, view *v1.MarkdownView, c *child) (exists bool, err error) {
+	reader := r.Metadata
+	if c.kind == "Deployment" {
+		reader = r.APIReader
+	}
+	existing := &metav1.PartialObjectMetadata{}
+	existing.SetGroupVersionKind(gvkOf(c))
+	switch err := reader.Get(ctx, client.ObjectKeyFromObject(c.live), existing); {
 	case apierrors.IsNotFound(err):
 		return false, nil
 	case err != nil:
 		return false, err
 	}
 	return true, checkOwnership(view, c.String(), existing)
-}
-
-// checkExisting finds out whether there is an object that is somebody else's. If there
-// is none at all, the refusal to create one, if any, has another cause.
-func (r *Reconciler) checkExisting(ctx context.Context, view *v1.MarkdownView, c *child, refusal error) error {
-	existing := &metav1.PartialObjectMetadata{}
-	existing.SetGroupVersionKind(gvkOf(c))
-	switch err := r.APIReader.Get(ctx, client.ObjectKeyFromObject(c.live), existing); {
-	case apierrors.IsNotFound(err):
-		return refusal
-	case err != nil:
-		return err
-	}
-	return checkOwnership(view, c.String(), existing)
 }
 
 // serverSideApply sends what is wanted in one request and reads back the result.

@@ -56,6 +56,9 @@ func TestTheTutorialsControllerIsReplaced(t *testing.T) {
 	}
 	answers := reader.End()
 	t.Logf("%d answers, %d failed", len(answers), len(viewer.Failures(answers)))
+	for _, a := range viewer.Failures(answers) {
+		t.Logf("at %s: %s", a.At, a.Failed)
+	}
 }
 
 func (f *fixture) uids() map[string]types.UID {
