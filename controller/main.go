@@ -11,6 +11,7 @@ import (
 	"time"
 
 	flag "github.com/spf13/pflag"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
@@ -222,6 +223,9 @@ func newManager(o *options, selector labels.Selector) (ctrl.Manager, error) {
 			Unstructured:                    true, // Flux's sources
 		}},
 	})
+	if apimeta.IsNoMatchError(err) {
+		return nil, fmt.Errorf("the cluster doesn't know MarkdownViews: apply config/crd first: %w", err)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("make the manager: %w", err)
 	}

@@ -116,15 +116,49 @@ func (c *checker) inConfig(line int, format string, args ...any) Problem {
 // checkRedirects finds redirects from a chapter's own address: mdBook fails at
 // start.
 func (c *checker) checkRedirects(s *summary.Summary) {
+	chapters := map[string]string{}
 	for chapter := range s.Chapters() {
 		if chapter.Draft() {
 			continue
 		}
+		chapters[siteFile(chapter.Path())] = chapter.Path()
 		address := "/" + siteFile(chapter.Path())
 		if slices.Contains(c.config.Redirects, address) {
 			c.addToConfig(0, "output.html.redirect redirects %s, which is the chapter %s: drop the redirect or the chapter", address, chapter.Path())
 		}
 	}
+	for _, address := range c.config.Redirects {
+		if fault := redirectFault(address, chapters); fault != "" {
+			c.addToConfig(0, "output.html.redirect redirects %q, %s", address, fault)
+		}
+	}
+}
+
+// redirectFault says why mdBook can't write the page that redirects from an address, or
+// would write it outside of the site. chapters are those of the pages of the site.
+func redirectFault(address string, chapters map[string]string) string {
+	const longestName = 255 // in bytes, of a file
+	address, _, _ = strings.Cut(address, "#")
+	address = strings.TrimLeft(address, "/")
+	if address == "" || strings.HasSuffix(address, "/") {
+		return "which is a folder: name the page, /old/index.html say"
+	}
+	parent := ""
+	for element := range strings.SplitSeq(address, "/") {
+		if chapter, ok := chapters[parent]; ok {
+			return fmt.Sprintf("which would be below the page of the chapter %s: drop it", chapter)
+		}
+		parent = path.Join(parent, element)
+		switch {
+		case element == "..":
+			return `which holds "..": write the address that it leads to, within the site`
+		case strings.ContainsRune(element, 0):
+			return "which holds a NUL character: drop it"
+		case len(element) > longestName:
+			return fmt.Sprintf("of which a part has %d bytes, may have %d: shorten it", len(element), longestName)
+		}
+	}
+	return ""
 }
 
 // siteFile is the file that mdBook renders a chapter to.

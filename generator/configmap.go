@@ -1,6 +1,8 @@
 package generator
 
 import (
+	"bytes"
+	"unicode"
 	"unicode/utf8"
 
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
@@ -39,12 +41,12 @@ func configMap(view *v1.MarkdownView, s shard) *corev1ac.ConfigMapApplyConfigura
 
 // isText says whether content goes into data. It has to be UTF-8; control
 // characters other than line ends and tabs would swell to six bytes each in
-// JSON, and past what the API server reads.
+// JSON, and past what the API server reads. The API server takes what is applied for
+// YAML, which doesn't know U+FFFE, U+FFFF and most of the C1 control characters, and
+// reads the one that it knows, U+0085, as a line end.
 func isText(content []byte) bool {
-	for _, c := range content {
-		if c < ' ' && c != '\n' && c != '\r' && c != '\t' || c == '\x7f' {
-			return false
-		}
+	special := func(r rune) bool {
+		return unicode.IsControl(r) && r != '\n' && r != '\r' && r != '\t' || r == '\ufffe' || r == '\uffff'
 	}
-	return utf8.Valid(content)
+	return utf8.Valid(content) && !bytes.ContainsFunc(content, special)
 }

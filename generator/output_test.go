@@ -266,7 +266,7 @@ func TestLayout(t *testing.T) {
 func TestBytesAreKept(t *testing.T) {
 	pages := map[string]string{
 		"bom.md": "\ufeff# A", "crlf.md": "a\r\nb  \r\n", "cr.md": "a\rb", "spaces.md": "a  \n\tb \n\n\n", "empty.md": "",
-		"emoji.md": "👩‍👩‍👧 \u2028\u0085", "nul.txt": "a\x00b", "escape.md": "\x1b[1m", "delete.md": "\x7f", "png": "\x89PNG\r\n\x1a\n\xff",
+		"emoji.md": "👩‍👩‍👧 \u2028\ufeff\U0001ffff", "c1.md": "It\u0092s", "nel.md": "a\u0085b", "fffe.md": "\ufffe", "ffff.md": "\uffff", "nul.txt": "a\x00b", "escape.md": "\x1b[1m", "delete.md": "\x7f", "png": "\x89PNG\r\n\x1a\n\xff",
 	}
 	configMap := as[corev1.ConfigMap](t, mustGenerate(t, newView("a", withPages(pages))).ConfigMaps[0])
 	got := configMap.BinaryData
@@ -275,7 +275,7 @@ func TestBytesAreKept(t *testing.T) {
 		binary = append(binary, key)
 	}
 	slices.Sort(binary)
-	if diff := cmp.Diff([]string{"delete.md", "escape.md", "nul.txt", "png"}, binary); diff != "" {
+	if diff := cmp.Diff([]string{"c1.md", "delete.md", "escape.md", "fffe.md", "ffff.md", "nel.md", "nul.txt", "png"}, binary); diff != "" {
 		t.Errorf("binaryData: %s", diff)
 	}
 	for key, text := range configMap.Data {

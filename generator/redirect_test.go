@@ -17,6 +17,15 @@ func TestARedirectFromAChapterIsAProblem(t *testing.T) {
 		"a README's address":            {"/guide/index.html", "spec.bookToml: book.toml: output.html.redirect redirects /guide/index.html, which is the chapter guide/README.md: drop the redirect or the chapter"},
 		"an address that isn't a page":  {"/old.html", ""},
 		"a page that mdBook won't name": {"/guide/README.html", ""},
+		"a page in a folder that isn't": {"/old/x.html", ""},
+		"a heading of a page":           {"/a.html#old", ""},
+		"a folder":                      {"/old/", `spec.bookToml: book.toml: output.html.redirect redirects "/old/", which is a folder: name the page, /old/index.html say`},
+		"nothing":                       {"/", `spec.bookToml: book.toml: output.html.redirect redirects "/", which is a folder: name the page, /old/index.html say`},
+		"a page below a page":           {"/a.html/x.html", `spec.bookToml: book.toml: output.html.redirect redirects "/a.html/x.html", which would be below the page of the chapter a.md: drop it`},
+		"a way out of the site":         {"/x/../../y.html", `spec.bookToml: book.toml: output.html.redirect redirects "/x/../../y.html", which holds "..": write the address that it leads to, within the site`},
+		"a NUL character":               {`/a\u0000b.html`, `spec.bookToml: book.toml: output.html.redirect redirects "/a\x00b.html", which holds a NUL character: drop it`},
+		"a long name": {"/" + strings.Repeat("a", 256), `spec.bookToml: book.toml: output.html.redirect redirects "/` + strings.Repeat("a", 256) +
+			`", of which a part has 256 bytes, may have 255: shorten it`},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -31,7 +31,13 @@ const (
 // which needs the pages, is checked by the generator. An empty list means that
 // the view is valid.
 func (v *MarkdownView) Validate() field.ErrorList {
-	return append(validateName(v.Name, field.NewPath("metadata", "name")), v.Spec.validate(field.NewPath("spec"))...)
+	errs := validateName(v.Name, field.NewPath("metadata", "name"))
+	if v.Namespace != "" {
+		for _, msg := range validation.IsDNS1123Label(v.Namespace) {
+			errs = append(errs, field.Invalid(field.NewPath("metadata", "namespace"), shorten(v.Namespace), msg))
+		}
+	}
+	return append(errs, v.Spec.validate(field.NewPath("spec"))...)
 }
 
 func validateName(name string, at *field.Path) field.ErrorList {

@@ -181,6 +181,17 @@ func TestValidate(t *testing.T) {
 	}
 }
 
+func TestValidateANamespaceThatCantBe(t *testing.T) {
+	view := MarkdownView{
+		ObjectMeta: metav1.ObjectMeta{Name: "a", Namespace: "../x"},
+		Spec:       MarkdownViewSpec{Markdowns: map[string]string{"a.md": ""}},
+	}
+	errs := view.Validate()
+	if len(errs) == 0 || errs[0].Field != "metadata.namespace" {
+		t.Errorf("got %v", errs)
+	}
+}
+
 func TestValidateWithoutAName(t *testing.T) {
 	view := MarkdownView{Spec: MarkdownViewSpec{Markdowns: map[string]string{"a.md": ""}}}
 	const want = "metadata.name: Required value: name the view: its objects are called markdowns-<name> and viewer-<name>"

@@ -3,6 +3,7 @@ package function
 import (
 	"fmt"
 	"maps"
+	"math"
 	"reflect"
 	"slices"
 	"strings"
@@ -35,8 +36,8 @@ func typeName(t reflect.Type) string {
 		return "a string"
 	case reflect.Bool:
 		return "true or false"
-	case reflect.Int32, reflect.Int64:
-		return "a whole number"
+	case reflect.Int32:
+		return fmt.Sprintf("a whole number up to %d, in digits only", math.MaxInt32)
 	case reflect.Slice:
 		return "a list"
 	default:

@@ -160,7 +160,7 @@ func (f *fixture) controllerThrough(proxy *deadlyProxy) *cluster.Component {
 	controller, err := f.Cluster.Run(f.Context(), supervise.Process{
 		Name: "controller", Path: f.Program("controller"),
 		Args: []string{"--metrics-addr=0", "--health-addr=127.0.0.1:0"},
-		Env:  []string{"KUBECONFIG=" + kubeconfig},
+		Env:  []string{"KUBECONFIG=" + kubeconfig, "TMPDIR=" + f.Cluster.Folder()},
 	})
 	f.must(err)
 	f.Cleanup(func() { // or the proxy would wait for its watches to end

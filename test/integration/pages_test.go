@@ -271,6 +271,27 @@ func TestEveryRequestIsAllowed(t *testing.T) {
 	}
 }
 
+// TestCharactersThatYAMLDoesntTake: the API server takes what is applied for YAML.
+func TestCharactersThatYAMLDoesntTake(t *testing.T) {
+	f := newFixture(t)
+	page := "# It\u0092s\u0080 a\u0085b \u2028 \u007f \ufeff \ufffe \uffff \U0001ffff\n"
+	f.create(&corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{Name: "pages", Namespace: f.namespace},
+		BinaryData: map[string][]byte{"SUMMARY.md": []byte("- [Start](start.md)\n- [Ends](ends.md)\n"), "start.md": []byte(page), "ends.md": []byte("a\u0085b\n")},
+	})
+	f.create(&v1.MarkdownView{
+		ObjectMeta: metav1.ObjectMeta{Name: "docs", Namespace: f.namespace},
+		Spec:       v1.MarkdownViewSpec{ContentFrom: []v1.ContentSource{{ConfigMapRef: &v1.ConfigMapSource{Name: "pages"}}}},
+	})
+	f.ready("docs")
+	for key, want := range map[string]string{"start.md": page, "ends.md": "a\u0085b\n"} {
+		configMap := f.configMap()
+		if got := configMap.Data[key] + string(configMap.BinaryData[key]); got != want {
+			t.Errorf("%s is %q, want %q", key, got, want)
+		}
+	}
+}
+
 // TestAPageThatJSONMakesLong fills a page with what encoders like to escape: six bytes
 // for one, it would be more than the API server reads.
 func TestAPageThatJSONMakesLong(t *testing.T) {
