@@ -134,13 +134,8 @@ func (s *Store) Read(ctx context.Context, artifact *meta.Artifact, read func(fs.
 		}
 		s.settle(e, bytes, err)
 		close(e.fetched)
-	}
-	select {
-	case <-e.fetched:
-	case <-time.After(patience - s.clock.Since(e.began)):
-		return ErrBusy
-	case <-ctx.Done():
-		return ctx.Err()
+	} else if err := s.wait(ctx, e); err != nil {
+		return err
 	}
 	if e.err != nil {
 		return e.err
@@ -151,6 +146,23 @@ func (s *Store) Read(ctx context.Context, artifact *meta.Artifact, read func(fs.
 	}
 	defer func() { _ = root.Close() }()
 	return read(root.FS())
+}
+
+// wait waits for somebody else's fetch, which may have ended long ago.
+func (s *Store) wait(ctx context.Context, e *entry) error {
+	select {
+	case <-e.fetched:
+		return nil
+	default:
+	}
+	select {
+	case <-e.fetched:
+		return nil
+	case <-time.After(patience - s.clock.Since(e.began)):
+		return ErrBusy
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 // acquire finds the entry of an artifact, and says whether the caller is to fetch it.

@@ -342,6 +342,21 @@ func TestAFetchThatTakesTooLong(t *testing.T) {
 	}
 }
 
+// TestWhatWasFetchedLongAgoIsntBusy asks often: a choice at random would be right often.
+func TestWhatWasFetchedLongAgoIsntBusy(t *testing.T) {
+	s := newServer(t)
+	store, _ := newTestStore(t, Limits{})
+	now := testclock.NewFakePassiveClock(time.Now())
+	store.clock = now
+	artifact := s.add("a.tar.gz", pack(t, file("docs/start.md", "# Start\n")))
+	for range 100 {
+		if err := store.Read(t.Context(), artifact, func(fs.FS) error { return nil }); err != nil {
+			t.Fatal(err)
+		}
+		now.SetTime(now.Now().Add(time.Hour))
+	}
+}
+
 // TestAFetchThatFailsSlowly is done again after a while only, or when the server has
 // something new.
 func TestAFetchThatFailsSlowly(t *testing.T) {
