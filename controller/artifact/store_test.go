@@ -93,6 +93,15 @@ func newTestStore(t *testing.T, limits Limits) (store *Store, above string) {
 	return NewStore(dir, "", limits), above
 }
 
+// newClockedStore returns a store with a clock that stands still.
+func newClockedStore(t *testing.T) (*Store, *testclock.FakePassiveClock) {
+	t.Helper()
+	store, _ := newTestStore(t, Limits{})
+	now := testclock.NewFakePassiveClock(time.Now())
+	store.clock = now
+	return store, now
+}
+
 func readStart(store *Store, artifact *meta.Artifact) (content string, err error) {
 	for {
 		err = store.Read(context.Background(), artifact, func(files fs.FS) error {
@@ -345,9 +354,7 @@ func TestAFetchThatTakesTooLong(t *testing.T) {
 // TestWhatWasFetchedLongAgoIsntBusy asks often: a choice at random would be right often.
 func TestWhatWasFetchedLongAgoIsntBusy(t *testing.T) {
 	s := newServer(t)
-	store, _ := newTestStore(t, Limits{})
-	now := testclock.NewFakePassiveClock(time.Now())
-	store.clock = now
+	store, now := newClockedStore(t)
 	artifact := s.add("a.tar.gz", pack(t, file("docs/start.md", "# Start\n")))
 	for range 100 {
 		if err := store.Read(t.Context(), artifact, func(fs.FS) error { return nil }); err != nil {
@@ -361,9 +368,7 @@ func TestWhatWasFetchedLongAgoIsntBusy(t *testing.T) {
 // something new.
 func TestAFetchThatFailsSlowly(t *testing.T) {
 	s := newServer(t)
-	store, _ := newTestStore(t, Limits{})
-	now := testclock.NewFakePassiveClock(time.Now())
-	store.clock = now
+	store, now := newClockedStore(t)
 	artifact := s.add("a.tar.gz", pack(t, file("docs/start.md", "# Start\n")))
 	working := s.Config.Handler
 	s.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

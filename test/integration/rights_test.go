@@ -98,11 +98,6 @@ var unseen = func() map[string]string {
 			reasons[verb+resource+".source.toolkit.fluxcd.io"] = "this cluster has no Flux"
 		}
 	}
-	for _, resource := range []string{"gitrepositories", "ocirepositories", "buckets", "externalartifacts"} {
-		for _, verb := range []string{"list", "watch"} {
-			reasons[verb+" "+resource+".source.toolkit.fluxcd.io"] = "Flux isn't installed here"
-		}
-	}
 	return reasons
 }()
 
