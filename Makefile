@@ -8,11 +8,8 @@ SHELL := /usr/bin/env bash
 # The programs of the image; each is the package main of the folder of its name.
 PROGRAMS := fn controller
 
-# Modules with code of ours, those that are linted, and those whose tests take
-# seconds. Below test/schema the linters would analyse all of Kubernetes: gofmt
-# and go vet have to do there.
-MODULES := . test test/monitoring test/schema tools/crd-schema
-LINT_MODULES := . test test/monitoring tools/crd-schema
+# Modules with code of ours, and those whose tests take seconds.
+MODULES := . test test/monitoring tools/crd-schema
 QUICK_MODULES := . tools/crd-schema
 
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
@@ -44,11 +41,11 @@ generate: bin/controller-gen bin/crd-schema bin/crd-ref-docs ## Regenerate deepc
 
 .PHONY: fmt
 fmt: bin/golangci-lint ## Format the Go code.
-	@for module in $(LINT_MODULES); do (cd $$module && $(CURDIR)/bin/golangci-lint fmt ./...); done
+	@for module in $(MODULES); do (cd $$module && $(CURDIR)/bin/golangci-lint fmt ./...); done
 
 .PHONY: lint
 lint: bin/golangci-lint ## Run the linters; they also say what each folder may import.
-	@for module in $(LINT_MODULES); do \
+	@for module in $(MODULES); do \
 	  echo "golangci-lint run in $$module"; \
 	  (cd $$module && $(CURDIR)/bin/golangci-lint run ./...); \
 	done
@@ -75,11 +72,6 @@ test: bin/kustomize controlplane ## Run the tests; they need nothing but Go, git
 .PHONY: test-race
 test-race: bin/kustomize ## Run those that need no cluster under the race detector, which needs a C compiler.
 	@for module in $(QUICK_MODULES); do echo "go test -race in $$module"; go -C $$module test -race ./...; done
-
-# Go's test cache doesn't see that a file outside of the module has changed.
-.PHONY: test-schema
-test-schema: ## Judge the CRD and the examples' output with the API server's own code; compiles for minutes, the first time.
-	go -C test/schema test -count=1 ./...
 
 # How long each fuzz target runs, in Go's notation.
 FUZZTIME ?= 60s

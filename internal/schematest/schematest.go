@@ -4,7 +4,7 @@
 // two list entries of the same key are errors.
 //
 // It doesn't know the rules that the API server's own code adds to the types,
-// such as required fields; the module test/schema runs that code.
+// such as required fields; test/integration asks an API server.
 package schematest
 
 import (
