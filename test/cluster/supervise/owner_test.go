@@ -9,9 +9,11 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/zoetrope/markdown-view/test/cluster/supervise"
 )
@@ -35,8 +37,13 @@ func owner() {
 	if err != nil {
 		panic(err)
 	}
+	hangUp := make(chan os.Signal, 1)
+	if signal.Ignored(syscall.SIGHUP) { // as nohup leaves it to its children
+		signal.Notify(hangUp, syscall.SIGHUP)
+	}
 	_ = json.NewEncoder(os.Stdout).Encode(run{Folder: s.Folder, Child: child.PID})
-	select {}
+	<-hangUp
+	os.Exit(1)
 }
 
 // startOwner starts an owner in a process of its own.
@@ -61,7 +68,7 @@ func startOwner(t *testing.T) (*exec.Cmd, run) {
 }
 
 func TestOwnerEnds(t *testing.T) {
-	for how, signal := range map[string]syscall.Signal{
+	for how, sent := range map[string]syscall.Signal{
 		"killed":       syscall.SIGKILL,
 		"Ctrl-C":       syscall.SIGINT,
 		"Go's panic":   syscall.SIGABRT,
@@ -69,10 +76,16 @@ func TestOwnerEnds(t *testing.T) {
 	} {
 		t.Run(how, func(t *testing.T) {
 			owner, r := startOwner(t)
-			if err := owner.Process.Signal(signal); err != nil {
+			if err := owner.Process.Signal(sent); err != nil {
 				t.Fatal(err)
 			}
+			// If the signal doesn't end it, the test is to fail, not to hang.
+			watchdog := time.AfterFunc(time.Minute, func() {
+				t.Error("the owner outlived its signal")
+				_ = owner.Process.Kill()
+			})
 			_ = owner.Wait() // it ended by a signal, as it should
+			watchdog.Stop()
 			eventually(t, "the supervisor to end", func() bool { return ended(r.Supervisor) })
 			wantNothingLeft(t, r.Folder, r.Child)
 		})
