@@ -30,8 +30,8 @@ func configMap(name, text, metadata string) string {
 	return fmt.Sprintf("{apiVersion: v1, kind: ConfigMap, metadata: {name: %s%s}, data: {a.md: %s}}\n", name, metadata, text)
 }
 
-func generated(name, text string) string {
-	return fmt.Sprintf("configMapGenerator: [{name: %s, literals: [a.md=%s]}]\n", name, text)
+func generatedPages(text string) string {
+	return fmt.Sprintf("configMapGenerator: [{name: pages, literals: [a.md=%s]}]\n", text)
 }
 
 const (
@@ -107,9 +107,9 @@ var references = map[string]files{
 		with(files{"view.yaml": viewBesidePod("top", "pages", "")}).
 		with(kustomization("resources: [one, view.yaml]\n" + expanding)),
 	"the ConfigMap is above the prefixed view": files{"one/view.yaml": viewBesidePod("one", "pages", ""), "one/kustomization.yaml": "resources: [view.yaml]\nnamePrefix: a-\n"}.
-		with(kustomization("resources: [one]\n" + generated("pages", "top") + expanding)),
+		with(kustomization("resources: [one]\n" + generatedPages("top") + expanding)),
 	"the ConfigMap is above the prefixed view, unhashed": files{"one/view.yaml": viewBesidePod("one", "pages", ""), "one/kustomization.yaml": "resources: [view.yaml]\nnamePrefix: a-\n"}.
-		with(kustomization("resources: [one]\n" + unhashed + generated("pages", "top") + expanding)),
+		with(kustomization("resources: [one]\n" + unhashed + generatedPages("top") + expanding)),
 	"the ConfigMap is in a prefixed base beside the view's": pagesBase("one", "namePrefix: a-\n").below("one").
 		with(files{"two/view.yaml": viewBesidePod("two", "pages", ""), "two/kustomization.yaml": "resources: [view.yaml]\nnamePrefix: b-\n"}).
 		with(kustomization(both + expanding)),
@@ -118,19 +118,19 @@ var references = map[string]files{
 		with(files{"unrelated.yaml": configMap("pages", "unrelated", "")}).
 		with(kustomization("resources: [one, unrelated.yaml]\n" + expanding)),
 	"an unrelated ConfigMap of the wanted name, with a hash": pagesBase("one", "namePrefix: a-\n").below("one").
-		with(kustomization(generated("pages", "unrelated")).below("two")).
+		with(kustomization(generatedPages("unrelated")).below("two")).
 		with(kustomization(both + expanding)),
 	"an unrelated ConfigMap of the wanted name, in a namespace in the end": pagesBase("one", "namePrefix: a-\n"+unhashed).below("one").
 		with(files{"unrelated.yaml": configMap("pages", "unrelated", "")}).
 		with(kustomization("resources: [one, unrelated.yaml]\nnamespace: docs\n" + expanding)),
-	"an unrelated ConfigMap that a prefix gives the wanted name": files{"two/kustomization.yaml": "namePrefix: a-\n" + unhashed + generated("pages", "unrelated")}.
+	"an unrelated ConfigMap that a prefix gives the wanted name": files{"two/kustomization.yaml": "namePrefix: a-\n" + unhashed + generatedPages("unrelated")}.
 		with(files{"view.yaml": viewBesidePod("one", "a-pages", ""), "own.yaml": configMap("a-pages", "own", "")}.with(kustomization("resources: [view.yaml, own.yaml]\nnamePrefix: b-\n")).below("one")).
 		with(kustomization(both + expanding)),
 
-	"the view names what the ConfigMap is called now": files{"two/kustomization.yaml": "namePrefix: a-\n" + unhashed + generated("pages", "own")}.
+	"the view names what the ConfigMap is called now": files{"two/kustomization.yaml": "namePrefix: a-\n" + unhashed + generatedPages("own")}.
 		with(files{"view.yaml": viewBesidePod("one", "a-pages", "")}).
 		with(kustomization("resources: [two, view.yaml]\n" + expanding)),
-	"the view names what the ConfigMap was called in between": files{"two/in/kustomization.yaml": "namePrefix: a-\n" + generated("pages", "own"), "two/kustomization.yaml": "resources: [in]\nnamePrefix: b-\n"}.
+	"the view names what the ConfigMap was called in between": files{"two/in/kustomization.yaml": "namePrefix: a-\n" + generatedPages("own"), "two/kustomization.yaml": "resources: [in]\nnamePrefix: b-\n"}.
 		with(files{"view.yaml": viewBesidePod("one", "a-pages", "")}).
 		with(kustomization("resources: [two, view.yaml]\n" + expanding)),
 
@@ -140,7 +140,7 @@ var references = map[string]files{
 	"namesakes in two namespaces":               files{"view.yaml": viewBesidePod("one", "pages", docsNamespace), "pages.yaml": configMap("pages", "other", "") + "---\n" + configMap("pages", "own", docsNamespace)}.with(kustomization("resources: [view.yaml, pages.yaml]\nnamePrefix: x-\n" + expanding)),
 	"a patch renames the ConfigMap":             files{"view.yaml": viewBesidePod("one", "pages", ""), "pages.yaml": configMap("pages", "own", "")}.with(kustomization("resources: [view.yaml, pages.yaml]\npatches: [{target: {kind: ConfigMap}, options: {allowNameChange: true}, patch: '[{\"op\": \"replace\", \"path\": \"/metadata/name\", \"value\": \"renamed\"}]'}]\n" + expanding)),
 	"a component adds prefix and transformer":   pagesBase("one", "components: [part]\n").with(kustomization("apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\nnamePrefix: c-\n" + expanding).below("part")),
-	"a component with the ConfigMap":            files{"view.yaml": viewBesidePod("one", "pages", "")}.with(kustomization("resources: [view.yaml]\ncomponents: [part]\nnamePrefix: x-\n" + expanding)).with(kustomization("apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\n" + generated("pages", "component")).below("part")),
+	"a component with the ConfigMap":            files{"view.yaml": viewBesidePod("one", "pages", "")}.with(kustomization("resources: [view.yaml]\ncomponents: [part]\nnamePrefix: x-\n" + expanding)).with(kustomization("apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\n" + generatedPages("component")).below("part")),
 	"the user configured nameReference as well": ownPages.with(prefixed("namePrefix: a-\nconfigurations: [../config.yaml]\n", "namePrefix: b-\nconfigurations: [../config.yaml]\n")).with(kustomization(both + expanding)),
 }
 
@@ -245,7 +245,7 @@ func TestWhichPagesAreMeantIsNeverGuessed(t *testing.T) {
 }
 
 func pagesOnly(folder, rest string) files {
-	return kustomization(generated("pages", "page of "+folder) + rest).below(folder)
+	return kustomization(generatedPages("page of "+folder) + rest).below(folder)
 }
 
 func TestAnOptionalConfigMapMayBeElsewhere(t *testing.T) {

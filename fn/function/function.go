@@ -33,12 +33,9 @@ func (f *Function) Process(list *framework.ResourceList) error {
 		return faults
 	}
 	input, faults := indexItems(list.Items)
-	nodes := input.views()
-	if config.generates {
-		nodes = []*yaml.RNode{config.node}
-	}
+	nodes, notes := input.toExpand(config)
 	views := f.expand(nodes, input, config)
-	list.Results = slices.Concat(faults, results(views), input.strangers())
+	list.Results = slices.Concat(faults, notes, results(views), input.strangers())
 	if failed(list.Results) {
 		return list.Results
 	}

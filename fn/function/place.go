@@ -110,6 +110,9 @@ func belongs(item *yaml.RNode, viewName string) bool {
 func (p *placement) markLocal(v *view) {
 	for _, i := range p.byID[idOf(v.node)] {
 		item := p.items[i]
+		if err := p.markExpanded(v.node, item); err != nil {
+			p.faults = append(p.faults, faultOf(v.node, "metadata.annotations", "%v", err))
+		}
 		if item.node.GetAnnotations(localConfigAnnotation)[localConfigAnnotation] == "true" {
 			continue
 		}

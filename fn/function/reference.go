@@ -50,7 +50,7 @@ func (x *index) configMap(view *yaml.RNode, name string) (reference, error) {
 	if len(had) > 1 {
 		found = ofSameContext(had, view)
 	}
-	if len(found) == 0 || len(has) > 0 && !(len(found) == 1 && sameContext(found[0].node, view, false)) {
+	if surely := len(found) == 1 && (len(has) == 0 || sameContext(found[0].node, view, false)); !surely {
 		found = slices.Concat(found, has)
 	}
 	switch {
