@@ -199,8 +199,8 @@ func TestAChangeThatComesTooLateIsSaid(t *testing.T) {
 		"base/kustomization.yaml": "resources: [view.yaml]\n" + generatedPages("before") + expanding,
 		"config.yaml":             textOf(t, repository, kustomizeconfig+"/markdownview.yaml"),
 	}
-	const tooLate = "warning: MarkdownView base (markdownview_base.yaml): spec: was changed after the view was expanded"
-	const pagesTooLate = "warning: MarkdownView base (markdownview_base.yaml): spec.contentFrom: the pages of a ConfigMap were changed after the view was expanded"
+	const tooLate = "warning: MarkdownView base: spec: was changed after the view was expanded"
+	const pagesTooLate = "warning: MarkdownView base: spec.contentFrom: the pages of a ConfigMap were changed after the view was expanded"
 	patch := func(text string) string {
 		return `patches: [{target: {kind: MarkdownView}, patch: '{apiVersion: x, kind: x, metadata: {name: x}, spec: {` + text + `}}'}]` + "\n"
 	}
