@@ -131,7 +131,7 @@ func TestAViewIsExpandedOnceInABuild(t *testing.T) {
 func withoutMark(t *testing.T, output string) {
 	t.Helper()
 	for line := range strings.Lines(output) {
-		if strings.Contains(line, "internal.config.kubernetes.io") || strings.Contains(line, "refBy") || strings.Contains(line, "expanded") {
+		if strings.Contains(line, "internal.config.kubernetes.io") || strings.Contains(line, "refBy") || strings.Contains(line, "expanded-") {
 			t.Errorf("the output holds %q", line)
 		}
 	}
@@ -223,6 +223,41 @@ func TestAChangeThatComesTooLateIsSaid(t *testing.T) {
 			}
 			if (test.want == "") != (got.stderr == "") || !strings.HasPrefix(got.stderr, test.want) || strings.Count(got.stderr, "\n") > 1 {
 				t.Errorf("says %q, want %q", got.stderr, test.want)
+			}
+		})
+	}
+}
+
+// kustomize resolves names among those that were renamed, and so gave a Deployment
+// without a prefix the ConfigMap of its namesake with one.
+func TestABookBesideANamesakeWithAPrefixKeepsItsPages(t *testing.T) {
+	label := func(value string) string {
+		return "labels: [{pairs: {book: " + value + "}, includeSelectors: true}]\n"
+	}
+	for name, test := range map[string]struct {
+		files files
+		want  map[string]string
+	}{
+		"two generators": {
+			files: files{"one/view.yaml": inlineGenerator("hb", "one"), "two/view.yaml": inlineGenerator("hb", "two")}.
+				with(kustomization("generators: [view.yaml]\nnamePrefix: a-\n" + label("a")).below("one")).
+				with(kustomization("generators: [view.yaml]\n" + label("b")).below("two")).
+				with(kustomization(both)),
+			want: map[string]string{"/a-viewer-hb": "one", "/viewer-hb": "two"},
+		},
+		"two views with transformers": {
+			files: files{"one/view.yaml": inlineView("hb", "one"), "two/view.yaml": inlineView("hb", "two")}.
+				with(kustomization("resources: [view.yaml]\n" + expanding).below("one")).
+				with(kustomization("resources: [view.yaml]\n" + expanding + label("b")).below("two")).
+				with(kustomization("resources: [../one]\nnameSuffix: -x\n" + label("a")).below("three")).
+				with(kustomization("resources: [two, three]\n")),
+			want: map[string]string{"/viewer-hb-x": "one", "/viewer-hb": "two"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if diff := cmp.Diff(test.want, pagesOfBooks(t, buildQuietly(t, test.files.write(t)), "a.md")); diff != "" {
+				t.Errorf("books (-want +got):\n%s", diff)
 			}
 		})
 	}

@@ -7,29 +7,25 @@ import (
 	"strings"
 
 	"sigs.k8s.io/kustomize/kyaml/fn/framework"
-	"sigs.k8s.io/kustomize/kyaml/kio/kioutil"
 	"sigs.k8s.io/kustomize/kyaml/resid"
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
 	v1 "github.com/zoetrope/markdown-view/api/v1"
 )
 
-// refByAnnotation is where kustomize notes, during a build, what refers to a
-// resource. Like all such notes it is gone from what a build prints, even where an
-// overlay has the view printed. So the mark of a view that was expanded is one of
-// its entries.
-const refByAnnotation = "internal.config.kubernetes.io/refBy"
-
 // expandedName starts the name that a mark refers from.
 const expandedName = "expanded-"
 
-// markPrefix starts every mark. A mark is a resource's identity, as all entries are.
+// markPrefix starts every mark, which is an entry of the annotation refBy: the
+// identity of a resource, as all entries are.
 var markPrefix = resid.Gvk{Group: v1.GroupVersion.Group, Version: v1.GroupVersion.Version, Kind: TransformerKind}.String() + "/" + expandedName
 
 // markExpanded has later functions of the same build leave a view alone: what it
 // expanded to is customized on the way up, and its folder may be another one there.
+// Like all that kustomize notes, the mark is gone from what a build prints, even
+// where an overlay has the view printed.
 func (x *index) markExpanded(view *yaml.RNode, item item) error {
-	if !inKustomize(item.node) && !x.isGeneratorsItem(item) || expandedAs(item.node) != nil {
+	if !x.inKustomize() || expandedAs(item.node) != nil {
 		return nil
 	}
 	name := expandedName + strings.Join(x.digests(view), "-")
@@ -71,15 +67,6 @@ func (x *index) toExpand(config config) (views []*yaml.RNode, notes framework.Re
 	}
 	return views, notes
 }
-
-// isGeneratorsItem reports whether an item is the copy of a generator's view that
-// kustomize passes along: it is alone, and of no file.
-func (x *index) isGeneratorsItem(item item) bool {
-	return len(x.items) == 1 && annotationOf(item.node, functionAnnotation) != "" && annotationOf(item.node, kioutil.PathAnnotation) == ""
-}
-
-// functionAnnotation has kustomize run a function.
-const functionAnnotation = "config.kubernetes.io/function"
 
 // digests are those of a view's spec and of the pages in each ConfigMap that it
 // names, which is empty where none is found; nil if the view can't be read. What
@@ -130,8 +117,4 @@ func (x *index) alreadyExpanded(view *yaml.RNode, then []string) framework.Resul
 		}
 	}
 	return nil
-}
-
-func annotationOf(node *yaml.RNode, key string) string {
-	return node.GetAnnotations(key)[key]
 }

@@ -19,7 +19,7 @@ func (x *index) nothingToDo(config config) framework.Results {
 	switch {
 	case config.generates || len(x.views()) > 0:
 		return nil
-	case len(x.items) == 1 && x.items[0].id == idOf(config.node) && x.isGeneratorsItem(x.items[0]):
+	case x.ofGenerator() && x.items[0].id == idOf(config.node):
 		return framework.Results{resultOf(config.node, framework.Warning, "",
 			fmt.Sprintf("is listed under generators, and a generator sees no resources: list it under transformers, and the views under resources; or list a %s under generators", v1.Kind))}
 	}

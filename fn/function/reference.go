@@ -1,22 +1,12 @@
 package function
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 
-	"sigs.k8s.io/kustomize/api/resource"
-	"sigs.k8s.io/kustomize/kyaml/resid"
 	"sigs.k8s.io/kustomize/kyaml/yaml"
-)
-
-// What kustomize notes on resources while it builds, and removes in the end.
-const (
-	previousNamesAnnotation   = "internal.config.kubernetes.io/previousNames"
-	needsHashSuffixAnnotation = "internal.config.kubernetes.io/needsHashSuffix"
-	kustomizeIDAnnotation     = "kustomize.config.k8s.io/id"
 )
 
 // reference is what a name of a ConfigMap in a view leads to.
@@ -69,20 +59,6 @@ func (x *index) configMap(view *yaml.RNode, name string) (reference, error) {
 	return reference{missing: fmt.Sprintf("ConfigMap %s is not among the resources: add it, or set optional: true", name)}, nil
 }
 
-// previousNames are those that a resource had in this build, as kustomize counts
-// them when it resolves names: by then it will have appended the hash, too.
-func previousNames(node *yaml.RNode) []string {
-	annotations := node.GetAnnotations(previousNamesAnnotation, needsHashSuffixAnnotation)
-	var names []string
-	if previous := annotations[previousNamesAnnotation]; previous != "" {
-		names = strings.Split(previous, ",")
-	}
-	if annotations[needsHashSuffixAnnotation] == "enabled" {
-		names = append(names, node.GetName())
-	}
-	return names
-}
-
 // ofSameContext returns those with a view's prefixes and suffixes, as kustomize
 // narrows them down.
 func ofSameContext(items []item, view *yaml.RNode) []item {
@@ -94,27 +70,6 @@ func ofSameContext(items []item, view *yaml.RNode) []item {
 		kept = slices.DeleteFunc(kept, without(false))
 	}
 	return kept
-}
-
-// sameContext reports whether the names of two resources got the same prefixes and
-// suffixes in the end; with allowEmpty, none at all is the same as any.
-func sameContext(a, b *yaml.RNode, allowEmpty bool) bool {
-	first, second := resource.Resource{RNode: *a}, resource.Resource{RNode: *b}
-	return first.PrefixesSuffixesEquals(&second, allowEmpty)
-}
-
-// sameNamespace takes no namespace for the namespace default where kustomize does.
-func sameNamespace(a, b *yaml.RNode) bool {
-	first, second := a.GetNamespace(), b.GetNamespace()
-	if inKustomize(a) && inKustomize(b) {
-		first, second = cmp.Or(first, resid.DefaultNamespace), cmp.Or(second, resid.DefaultNamespace)
-	}
-	return first == second
-}
-
-// inKustomize reports whether an item is one of a kustomize build.
-func inKustomize(node *yaml.RNode) bool {
-	return node.GetAnnotations(kustomizeIDAnnotation)[kustomizeIDAnnotation] != ""
 }
 
 func wereCalled(items []item, name string) string {
