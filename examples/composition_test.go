@@ -73,8 +73,8 @@ spec:
 }
 
 // inlineGenerator is an inlineView that kustomize runs as a generator.
-func inlineGenerator(name, text string) string {
-	return strings.Replace(inlineView(name, text), "metadata:\n", "metadata:\n  "+fnAnnotation+"\n", 1)
+func inlineGenerator(text string) string {
+	return strings.Replace(inlineView("hb", text), "metadata:\n", "metadata:\n  "+fnAnnotation+"\n", 1)
 }
 
 // directoryView is a book of a folder's pages.

@@ -45,7 +45,7 @@ func (f files) onlyBase(top string) files {
 	return kept
 }
 
-var generating = files{"view.yaml": inlineGenerator("hb", "generated")}
+var generating = files{"view.yaml": inlineGenerator("generated")}
 
 func TestAViewIsExpandedOnceInABuild(t *testing.T) {
 	for name, test := range map[string]struct {
@@ -170,10 +170,10 @@ func TestTheMarkOfAnExpandedViewNeverLeavesTheBuild(t *testing.T) {
 		printed   bool
 	}{
 		"a transformer":                               {base: "resources: [view.yaml]\n" + expanding, view: inlineView("hb", "page")},
-		"a generator":                                 {base: "generators: [view.yaml]\n", view: inlineGenerator("hb", "page")},
+		"a generator":                                 {base: "generators: [view.yaml]\n", view: inlineGenerator("page")},
 		"an overlay removes local-config":             {base: "resources: [view.yaml]\n" + expanding, view: inlineView("hb", "page"), top: remove, printed: true},
 		"an overlay sets local-config to false":       {base: "resources: [view.yaml]\n" + expanding, view: inlineView("hb", "page"), top: disable, printed: true},
-		"an overlay removes the generator's":          {base: "generators: [view.yaml]\n", view: inlineGenerator("hb", "page"), top: remove, printed: true},
+		"an overlay removes the generator's":          {base: "generators: [view.yaml]\n", view: inlineGenerator("page"), top: remove, printed: true},
 		"an overlay removes it and has a transformer": {base: "resources: [view.yaml]\n" + expanding, view: inlineView("hb", "page"), top: remove + expanding, printed: true},
 		"an overlay removes it and validates":         {base: "resources: [view.yaml]\n" + expanding, view: inlineView("hb", "page"), top: remove + validating, printed: true},
 	} {
@@ -193,7 +193,7 @@ func TestTheMarkOfAnExpandedViewNeverLeavesTheBuild(t *testing.T) {
 }
 
 func TestAChangeThatComesTooLateIsSaid(t *testing.T) {
-	referring := inlineView("base", "page") + "  contentFrom: [{configMapRef: {name: pages}}]\n"
+	referring := inlineView("base", "page") + "  contentFrom: [{configMapRef: {name: pages}}, {configMapRef: {name: more, optional: true}}]\n"
 	base := files{
 		"base/view.yaml":          referring,
 		"base/kustomization.yaml": "resources: [view.yaml]\n" + generatedPages("before") + expanding,
@@ -205,15 +205,16 @@ func TestAChangeThatComesTooLateIsSaid(t *testing.T) {
 		return `patches: [{target: {kind: MarkdownView}, patch: '{apiVersion: x, kind: x, metadata: {name: x}, spec: {` + text + `}}'}]` + "\n"
 	}
 	for name, test := range map[string]struct{ overlay, want string }{
-		"a page of the view":                {patch("markdowns: {a.md: late}") + expanding, tooLate},
-		"a page of the view, only checked":  {patch("markdowns: {a.md: late}") + validating, tooLate},
-		"the view's replicas":               {patch("replicas: 3") + expanding, tooLate},
-		"what makes the view invalid":       {patch("replica: 3") + expanding, tooLate},
-		"pages that are merged":             {"configMapGenerator: [{name: pages, behavior: merge, literals: [b.md=late]}]\n" + expanding, pagesTooLate},
-		"pages that are replaced, and more": {"namePrefix: x-\nconfigMapGenerator: [{name: pages, behavior: replace, literals: [b.md=late]}]\n" + validating, strings.Replace(pagesTooLate, "View base", "View x-base", 1)},
-		"the image, also by kustomize":      {"configurations: [config.yaml]\nimages: [{name: peaceiris/mdbook, newTag: v9}]\n" + expanding, ""},
-		"what concerns the controller only": {patch("suspend: true, interval: 1h") + expanding, ""},
-		"names, namespaces and labels":      {"namePrefix: x-\nnameSuffix: -y\nnamespace: docs\nlabels: [{pairs: {a: b}, includeSelectors: true}]\n" + expanding, ""},
+		"a page of the view":                   {patch("markdowns: {a.md: late}") + expanding, tooLate},
+		"a page of the view, only checked":     {patch("markdowns: {a.md: late}") + validating, tooLate},
+		"the view's replicas":                  {patch("replicas: 3") + expanding, tooLate},
+		"what makes the view invalid":          {patch("replica: 3") + expanding, tooLate},
+		"pages that are merged":                {"configMapGenerator: [{name: pages, behavior: merge, literals: [b.md=late]}]\n" + expanding, pagesTooLate},
+		"pages that are replaced, and more":    {"namePrefix: x-\nconfigMapGenerator: [{name: pages, behavior: replace, literals: [b.md=late]}]\n" + validating, strings.Replace(pagesTooLate, "View base", "View x-base", 1)},
+		"pages that the view could do without": {"configMapGenerator: [{name: more, literals: [b.md=late]}]\n" + validating, pagesTooLate},
+		"the image, also by kustomize":         {"configurations: [config.yaml]\nimages: [{name: peaceiris/mdbook, newTag: v9}]\n" + expanding, ""},
+		"what concerns the controller only":    {patch("suspend: true, interval: 1h") + expanding, ""},
+		"names, namespaces and labels":         {"namePrefix: x-\nnameSuffix: -y\nnamespace: docs\nlabels: [{pairs: {a: b}, includeSelectors: true}]\n" + expanding, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -239,7 +240,7 @@ func TestABookBesideANamesakeWithAPrefixKeepsItsPages(t *testing.T) {
 		want  map[string]string
 	}{
 		"two generators": {
-			files: files{"one/view.yaml": inlineGenerator("hb", "one"), "two/view.yaml": inlineGenerator("hb", "two")}.
+			files: files{"one/view.yaml": inlineGenerator("one"), "two/view.yaml": inlineGenerator("two")}.
 				with(kustomization("generators: [view.yaml]\nnamePrefix: a-\n" + label("a")).below("one")).
 				with(kustomization("generators: [view.yaml]\n" + label("b")).below("two")).
 				with(kustomization(both)),

@@ -229,6 +229,11 @@ func TestWhichPagesAreMeantIsNeverGuessed(t *testing.T) {
 				with(kustomization("resources: [one, pages.yaml, view.yaml]\n" + expanding)),
 			want: "the ConfigMaps a-pages, pages are or were called pages, and which one is meant can't be told",
 		},
+		"two prefixes, and a view that is a transformer's configuration": {
+			files: pagesOnly("one", "namePrefix: a-\n").with(pagesOnly("two", "namePrefix: b-\n")).
+				with(files{"view.yaml": inlineGenerator("inline") + "  contentFrom: [{configMapRef: {name: pages}}]\n"}).with(kustomization("resources: [one, two]\ntransformers: [view.yaml]\n")),
+			want: "the ConfigMaps a-pages, b-pages are or were called pages, but none has the view's prefixes and suffixes",
+		},
 		"one in another namespace": {
 			files: files{"pages.yaml": configMap("pages", "other", docsNamespace), "view.yaml": required}.with(kustomization("resources: [pages.yaml, view.yaml]\n" + expanding)),
 			want:  `ConfigMap pages is not among the resources in no namespace, but in "docs": give both the same namespace`,

@@ -103,7 +103,7 @@ func (r *resolver) configMap(field string, source *v1.ConfigMapSource) *book.Boo
 	case err != nil:
 		r.fault(field, "%v", err)
 	case source.Optional:
-	case r.config.generates:
+	case r.config.generates && r.input.holdsOnly(r.view.node):
 		r.fault(field, "a kustomize generator sees no other resources, so ConfigMap %s can't be read: use directory, or list the view under resources and a %s under transformers", source.Name, TransformerKind)
 	default:
 		r.fault(field, "%s", found.missing)

@@ -111,7 +111,7 @@ func (x *index) alreadyExpanded(view *yaml.RNode, then []string) framework.Resul
 			"was changed after the view was expanded, which has no effect: change the objects instead, or let the transformer run where the change is made")}
 	}
 	for i := range now {
-		if now[i] != then[i] && now[i] != "" && then[i] != "" {
+		if now[i] != then[i] && now[i] != "" {
 			return framework.Results{resultOf(view, framework.Warning, "spec.contentFrom",
 				"the pages of a ConfigMap were changed after the view was expanded, which has no effect: let the transformer run where the change is made")}
 		}

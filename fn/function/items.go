@@ -80,6 +80,12 @@ func (x *index) views() []*yaml.RNode {
 	return views
 }
 
+// holdsOnly reports whether there is no item but a resource itself.
+func (x *index) holdsOnly(node *yaml.RNode) bool {
+	itself := idOf(node)
+	return !slices.ContainsFunc(x.items, func(other item) bool { return other.id != itself })
+}
+
 // strangers are items of our API group that nothing is known of: a misspelt kind
 // would otherwise leave its view out without a word.
 func (x *index) strangers() framework.Results {
