@@ -1,6 +1,7 @@
 package examples
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -103,6 +104,66 @@ func TestTwoViewsOfOneNameAreRefusedByKustomize(t *testing.T) {
 				t.Errorf("failed: %t; %q isn't in:\n%s", got.failed, test.want, got.stderr)
 			}
 		})
+	}
+}
+
+// What a build prints without a word, though its author meant something else.
+func TestWhatComesTooLateForKustomize(t *testing.T) {
+	base := files{"base/view.yaml": inlineView("hb", "as it was $(HOST)"), "base/kustomization.yaml": "resources: [view.yaml]\n" + expanding}
+	const patchOfPage = `patches: [{target: {kind: %s}, patch: '[{"op": "replace", "path": "/%s/a.md", "value": "patched"}]'}]` + "\n"
+	for name, test := range map[string]struct {
+		files files
+		want  string
+	}{
+		"a patch of the view above its transformer": {
+			files: base.with(kustomization("resources: [base]\n" + fmt.Sprintf(patchOfPage, "MarkdownView", "spec/markdowns"))),
+			want:  "as it was $(HOST)",
+		},
+		"a patch of the view beside its transformer is in time": {
+			files: files{"view.yaml": inlineView("hb", "as it was")}.with(kustomization("resources: [view.yaml]\n" + fmt.Sprintf(patchOfPage, "MarkdownView", "spec/markdowns") + expanding)),
+			want:  "patched",
+		},
+		"a replacement beside the transformer is in time": {
+			files: files{"view.yaml": inlineView("hb", "as it was"), "c.yaml": configMap("c", "replaced", "")}.with(kustomization("resources: [view.yaml, c.yaml]\n" +
+				"replacements: [{source: {kind: ConfigMap, name: c, fieldPath: 'data.[a.md]'}, targets: [{select: {kind: MarkdownView}, fieldPaths: ['spec.markdowns.[a.md]']}]}]\n" + expanding)),
+			want: "replaced",
+		},
+		"vars": {
+			files: base.with(files{"config.yaml": "varReference: [{path: spec/markdowns, kind: MarkdownView}]\n"}).
+				with(kustomization("resources: [base]\nconfigurations: [config.yaml]\nvars: [{name: HOST, objref: {kind: Service, name: viewer-hb, apiVersion: v1}}]\n")),
+			want: "as it was $(HOST)",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got := build(t, test.files.write(t), ".")
+			if diff := cmp.Diff(map[string]string{"/viewer-hb": test.want}, pagesOfBooks(t, got.stdout, "a.md")); diff != "" {
+				t.Errorf("pages (-want +got):\n%s\n%s", diff, got.stderr)
+			}
+		})
+	}
+}
+
+func TestAPageThatIsAddedToAGeneratedConfigMapIsNotInTheBook(t *testing.T) {
+	arrangement := files{"base/view.yaml": inlineGenerator("page")}.with(kustomization("generators: [view.yaml]\n").below("base")).
+		with(kustomization("resources: [base]\nconfigMapGenerator: [{name: markdowns-hb, behavior: merge, literals: [new.md=new]}]\n"))
+	objects := parse(t, buildQuietly(t, arrangement.write(t)))
+	if got := objects.configMaps["/markdowns-hb"].Data["new.md"]; got != "new" {
+		t.Errorf("the ConfigMap holds %q", got)
+	}
+	if got, ok := objects.book(t, objects.deployments[0])["/book/src/new.md"]; ok {
+		t.Errorf("the book has the page %q", got)
+	}
+}
+
+func TestKustomizeCanNotTellNamesakesApartBelowOnePrefix(t *testing.T) {
+	arrangement := files{"one/view.yaml": inlineGenerator("one"), "two/view.yaml": inlineGenerator("two")}.
+		with(kustomization("generators: [view.yaml]\nnamePrefix: a-\n").below("one")).
+		with(kustomization("generators: [view.yaml]\n").below("two")).
+		with(kustomization(both + "namePrefix: top-\n"))
+	got := build(t, arrangement.write(t), ".")
+	if !got.failed || !strings.Contains(got.stderr, "found multiple possible referrals") {
+		t.Errorf("failed: %t, and says:\n%s", got.failed, got.stderr)
 	}
 }
 
