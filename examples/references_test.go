@@ -114,6 +114,11 @@ var references = map[string]files{
 		with(files{"two/view.yaml": viewBesidePod("two", "pages", ""), "two/kustomization.yaml": "resources: [view.yaml]\nnamePrefix: b-\n"}).
 		with(kustomization(both + expanding)),
 
+	"a shared ConfigMap beside one of its own": pagesBase("one", "namePrefix: a-\n").below("one").
+		with(files{"two/view.yaml": viewBesidePod("two", "pages", ""), "two/kustomization.yaml": "resources: [view.yaml]\nnamePrefix: b-\n"}).
+		with(kustomization(generatedPages("shared")).below("shared")).
+		with(kustomization("resources: [shared, one, two]\n" + expanding)),
+
 	"an unrelated ConfigMap whose current name is the wanted one": pagesBase("one", "namePrefix: a-\n"+unhashed).below("one").
 		with(files{"unrelated.yaml": configMap("pages", "unrelated", "")}).
 		with(kustomization("resources: [one, unrelated.yaml]\n" + expanding)),
