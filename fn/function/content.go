@@ -33,7 +33,7 @@ func (r *resolver) contents(spec *v1.MarkdownView) (contents []generator.Content
 		switch {
 		case source.ConfigMapRef != nil:
 			field += ".configMapRef"
-			pages = r.configMap(field, source.ConfigMapRef, spec.Namespace)
+			pages = r.configMap(field, source.ConfigMapRef)
 		case source.SourceRef != nil && r.config.mode == Validate:
 			elsewhere = true
 			r.note(framework.Info, field+".sourceRef", "its pages are in the cluster, so neither pages nor configuration are checked")
@@ -84,29 +84,29 @@ func (r *resolver) directory(field string, source *v1.DirectorySource, bookToml 
 	return nil
 }
 
-func (r *resolver) configMap(field string, source *v1.ConfigMapSource, namespace string) *book.Book {
-	node, err := r.input.configMap(source.Name, namespace)
+func (r *resolver) configMap(field string, source *v1.ConfigMapSource) *book.Book {
+	found, err := r.input.configMap(r.view.node, source.Name)
 	var labels map[string]string
-	if node != nil {
-		labels = node.GetLabels()
+	if found.node != nil {
+		labels = found.node.GetLabels()
 	}
 	generated := generator.GeneratedPages(r.view.node.GetName(), source.Name, labels)
 	switch {
 	case generated != "":
 		r.fault(field, "%s", generated)
-	case node != nil:
-		pages, faults := pagesOf(node)
+	case found.node != nil:
+		pages, faults := pagesOf(found.node)
 		for _, fault := range faults {
 			r.fault(field, "ConfigMap %s: %s", source.Name, fault)
 		}
 		return pages
-	case source.Optional && err == nil:
-	case r.config.generates:
-		r.fault(field, "a kustomize generator sees no other resources, so ConfigMap %s can't be read: use directory, or list the view under resources and a %s under transformers", source.Name, TransformerKind)
 	case err != nil:
 		r.fault(field, "%v", err)
+	case source.Optional:
+	case r.config.generates && r.input.holdsOnly(r.view.node):
+		r.fault(field, "a kustomize generator sees no other resources, so ConfigMap %s can't be read: use directory, or list the view under resources and a %s under transformers", source.Name, TransformerKind)
 	default:
-		r.fault(field, "ConfigMap %s is not among the resources: add it, or set optional: true", source.Name)
+		r.fault(field, "%s", found.missing)
 	}
 	return nil
 }

@@ -33,23 +33,23 @@ func (f *Function) Process(list *framework.ResourceList) error {
 		return faults
 	}
 	input, faults := indexItems(list.Items)
-	nodes := input.views()
-	if config.generates {
-		nodes = []*yaml.RNode{config.node}
-	}
+	nodes, notes := input.toExpand(config)
 	views := f.expand(nodes, input, config)
-	list.Results = slices.Concat(faults, results(views), input.strangers())
+	list.Results = slices.Concat(faults, notes, results(views), input.strangers(), input.misspelt())
+	if len(list.Results) == 0 {
+		list.Results = input.nothingToDo(config)
+	}
 	if failed(list.Results) {
 		return list.Results
 	}
-	if config.mode == Validate {
-		return nil
+	items := list.Items
+	if config.mode == Expand {
+		if items, faults = input.place(views); len(faults) > 0 {
+			list.Results = append(list.Results, faults...)
+			return list.Results
+		}
 	}
-	items, faults := input.place(views)
-	if len(faults) > 0 {
-		list.Results = append(list.Results, faults...)
-		return list.Results
-	}
+	list.Results = append(list.Results, overlaps(items)...)
 	list.Items = items
 	return nil
 }
@@ -59,7 +59,7 @@ func (f *Function) Process(list *framework.ResourceList) error {
 func (f *Function) Render(items []*yaml.RNode) ([]*yaml.RNode, framework.Results, error) {
 	input, faults := indexItems(items)
 	views := f.expand(input.views(), input, config{mode: Expand})
-	found := slices.Concat(faults, results(views), input.strangers())
+	found := slices.Concat(faults, results(views), input.strangers(), input.misspelt())
 	if len(views) == 0 && !failed(found) {
 		found = append(found, fault("no MarkdownView to expand: name a file that holds one"))
 	}

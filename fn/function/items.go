@@ -1,7 +1,6 @@
 package function
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -10,10 +9,6 @@ import (
 
 	v1 "github.com/zoetrope/markdown-view/api/v1"
 )
-
-// previousNamesAnnotation holds the names that a resource had before kustomize
-// gave it a prefix or suffix.
-const previousNamesAnnotation = "internal.config.kubernetes.io/previousNames"
 
 // id identifies a resource.
 type id struct {
@@ -45,11 +40,13 @@ type item struct {
 type index struct {
 	items []item
 	byID  map[id][]int
+	// configMaps are by each name that they have or had in this build.
+	configMaps map[string][]int
 }
 
 // indexItems returns faults of items that can't be read.
 func indexItems(nodes []*yaml.RNode) (*index, framework.Results) {
-	x := &index{items: make([]item, 0, len(nodes)), byID: make(map[id][]int, len(nodes))}
+	x := &index{items: make([]item, 0, len(nodes)), byID: make(map[id][]int, len(nodes)), configMaps: map[string][]int{}}
 	var faults framework.Results
 	for i, raw := range nodes {
 		node, err := withoutAliases(raw)
@@ -61,6 +58,13 @@ func indexItems(nodes []*yaml.RNode) (*index, framework.Results) {
 		key := idOf(node)
 		x.items = append(x.items, item{id: key, raw: raw, node: node})
 		x.byID[key] = append(x.byID[key], i)
+		if key.isConfigMap() {
+			names := append(previousNames(node), key.name)
+			slices.Sort(names)
+			for _, name := range slices.Compact(names) {
+				x.configMaps[name] = append(x.configMaps[name], i)
+			}
+		}
 	}
 	return x, faults
 }
@@ -76,6 +80,12 @@ func (x *index) views() []*yaml.RNode {
 	return views
 }
 
+// holdsOnly reports whether there is no item but a resource itself.
+func (x *index) holdsOnly(node *yaml.RNode) bool {
+	itself := idOf(node)
+	return !slices.ContainsFunc(x.items, func(other item) bool { return other.id != itself })
+}
+
 // strangers are items of our API group that nothing is known of: a misspelt kind
 // would otherwise leave its view out without a word.
 func (x *index) strangers() framework.Results {
@@ -89,39 +99,4 @@ func (x *index) strangers() framework.Results {
 		}
 	}
 	return list
-}
-
-// configMap finds a ConfigMap by the name it has now or, in kustomize, by one that
-// it had before a prefix or suffix was added. It returns nil without an error when
-// there is none of that name.
-func (x *index) configMap(name, namespace string) (*yaml.RNode, error) {
-	found := x.byID[id{"v1", "ConfigMap", namespace, name}]
-	var elsewhere []string
-	for i, item := range x.items {
-		if len(found) > 0 {
-			break
-		}
-		if !item.id.isConfigMap() || item.id.name != name && !hadName(item.node, name) {
-			continue
-		}
-		if item.id.namespace != namespace {
-			elsewhere = append(elsewhere, fmt.Sprintf("%q", item.id.namespace))
-			continue
-		}
-		found = append(found, i)
-	}
-	switch {
-	case len(found) == 1:
-		return x.items[found[0]].node, nil
-	case len(found) > 1:
-		return nil, fmt.Errorf("ConfigMap %s is among the resources %d times: keep one", name, len(found))
-	case len(elsewhere) > 0:
-		return nil, fmt.Errorf("ConfigMap %s is not among the resources in the view's namespace %q, but in %s: give both the same namespace", name, namespace, strings.Join(elsewhere, ", "))
-	}
-	return nil, nil
-}
-
-func hadName(node *yaml.RNode, name string) bool {
-	previous := node.GetAnnotations(previousNamesAnnotation)[previousNamesAnnotation]
-	return slices.Contains(strings.Split(previous, ","), name)
 }

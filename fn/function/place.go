@@ -79,7 +79,7 @@ func (p *placement) placeObjects(v *view) {
 		generated[key] = true
 		switch at := p.byID[key]; {
 		case len(at) == 0:
-			p.added = append(p.added, object)
+			p.add(v, object)
 		case len(at) > 1:
 			p.faults = append(p.faults, faultOf(v.node, "metadata.name", "%s %s, which this view expands to, is among the resources %d times: keep one", key.kind, key.name, len(at)))
 		case !belongs(p.items[at[0]].node, v.node.GetName()):
@@ -93,6 +93,15 @@ func (p *placement) placeObjects(v *view) {
 			p.dropped[i] = true
 		}
 	}
+}
+
+func (p *placement) add(v *view, object *yaml.RNode) {
+	if p.inKustomize() {
+		if err := notePreviousName(object); err != nil {
+			p.faults = append(p.faults, faultOf(v.node, "metadata.annotations", "%v", err))
+		}
+	}
+	p.added = append(p.added, object)
 }
 
 // belongs says whether an item was generated from the view of that name.
@@ -110,6 +119,9 @@ func belongs(item *yaml.RNode, viewName string) bool {
 func (p *placement) markLocal(v *view) {
 	for _, i := range p.byID[idOf(v.node)] {
 		item := p.items[i]
+		if err := p.markExpanded(v.node, item); err != nil {
+			p.faults = append(p.faults, faultOf(v.node, "metadata.annotations", "%v", err))
+		}
 		if item.node.GetAnnotations(localConfigAnnotation)[localConfigAnnotation] == "true" {
 			continue
 		}

@@ -28,6 +28,10 @@ func resultOf(node *yaml.RNode, severity framework.Severity, field, message stri
 	if field != "" {
 		result.Field = &framework.Field{Path: field}
 	}
+	if inKustomize(node) {
+		// There kyaml makes up a file for what a function added.
+		return result
+	}
 	if path, index, err := kioutil.GetFileAnnotations(node); err == nil && path != "" {
 		result.File = &framework.File{Path: path}
 		if i, err := strconv.Atoi(index); err == nil {
