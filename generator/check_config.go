@@ -54,7 +54,7 @@ func (c *checker) usesDefaultImage() bool {
 }
 
 // checkConfigFiles finds files that book.toml names and that are missing: mdBook
-// fails at start.
+// fails at start. What it ignores may be missing.
 func (c *checker) checkConfigFiles() {
 	exists := func(p string) bool {
 		return slices.ContainsFunc(c.layout.entries, func(e entry) bool { return e.path == p })
@@ -68,6 +68,9 @@ func (c *checker) checkConfigFiles() {
 				c.addToConfig(0, "output.html.%s names %s, which isn't in the book: add it, or drop it from the list", key, p)
 			}
 		}
+	}
+	if c.config.HTMLIgnored {
+		return
 	}
 	requireAll("additional-css", c.config.AdditionalCSS)
 	requireAll("additional-js", c.config.AdditionalJS)
@@ -116,6 +119,9 @@ func (c *checker) inConfig(line int, format string, args ...any) Problem {
 // checkRedirects finds redirects from a chapter's own address: mdBook fails at
 // start.
 func (c *checker) checkRedirects(s *summary.Summary) {
+	if c.config.HTMLIgnored {
+		return
+	}
 	chapters := map[string]string{}
 	for chapter := range s.Chapters() {
 		if chapter.Draft() {

@@ -68,6 +68,10 @@ type Config struct {
 	// sorted by name, without those that are part of mdBook. mdBook fails when a
 	// program is missing that isn't optional.
 	Renderers []Plugin
+	// HTMLIgnored says that mdBook ignores all of [output.html], for a fault that is
+	// among Faults. What is above is then what the table says all the same: another
+	// version of mdBook may know the key.
+	HTMLIgnored bool
 	// Faults are what mdBook objects to in a book.toml that can be read: the first
 	// 20, in the order of the file.
 	Faults []Fault
@@ -141,10 +145,12 @@ func ParseConfig(text []byte) (Config, error) {
 	}
 	c := checker{positions: index.positions}
 	c.table("", doc, configKeys)
+	c.checkHTML(doc)
+	c.checkOrder(doc)
 	if err := c.firstError(); err != nil {
 		return Config{}, err
 	}
-	config := Config{Faults: c.firstFaults()}
+	config := Config{Faults: c.firstFaults(), HTMLIgnored: c.htmlIgnored}
 	c.readPaths(&config, doc)
 	c.readPlugins(&config, doc)
 	if err := c.firstError(); err != nil {

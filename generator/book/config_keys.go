@@ -50,16 +50,23 @@ var configKeys = keys{
 	},
 	"rust": keys{"edition": choice{"2015", "2018", "2021", "2024"}},
 	"output": keys{
-		"html": htmlKeys,
-		anyKey: keys{"command": text, "optional": flag, anyKey: free},
+		"html":     htmlKeys,
+		"markdown": keys{"command": text, anyKey: free},
+		anyKey:     keys{"command": text, "optional": flag, anyKey: free},
 	},
 	"preprocessor": keys{
+		"index": defaultPreprocessorKeys,
+		"links": defaultPreprocessorKeys,
 		anyKey: keys{
 			"command": text, "optional": flag, "before": texts, "after": texts,
 			"renderers": texts, anyKey: free,
 		},
 	},
 }
+
+// defaultPreprocessorKeys are those of a preprocessor that is part of mdBook: whatever
+// its renderers are, it runs.
+var defaultPreprocessorKeys = keys{"command": text, "optional": flag, "before": texts, "after": texts, anyKey: free}
 
 var htmlKeys = keys{
 	"theme": text, "default-theme": text, "preferred-dark-theme": text,
@@ -100,6 +107,8 @@ type checker struct {
 	positions map[string]position
 	faults    []Fault
 	errs      []*ConfigError
+	// htmlIgnored says that a fault has mdBook ignore [output.html].
+	htmlIgnored bool
 }
 
 func (c *checker) table(prefix string, table map[string]any, known keys) {
@@ -141,18 +150,41 @@ func (c *checker) unknown(key string) {
 }
 
 func (c *checker) fault(key, message string) {
-	fatal := !strings.HasPrefix(key, "output.html.")
+	fatal := !inHTML(key)
 	if fatal {
 		message += "; it doesn't start"
 	} else {
 		message += "; it ignores all of [output.html] then"
+		c.htmlIgnored = true
 	}
 	at := c.position(key)
 	c.faults = append(c.faults, Fault{Key: key, Line: at.line, Column: at.column, Message: message, Fatal: fatal})
 }
 
+// wrongType notes a value of a wrong type. mdBook reads [output.html] by itself, and
+// goes on without it.
 func (c *checker) wrongType(key, want string) {
-	c.errorf(key, "%.120s must be %s", key, want)
+	message := fmt.Sprintf("%.120s must be %s", key, want)
+	if inHTML(key) {
+		c.fault(key, message+" for mdBook 0.5")
+		return
+	}
+	c.errorf(key, "%s", message)
+}
+
+func inHTML(key string) bool { return strings.HasPrefix(key, "output.html.") }
+
+// checkHTML finds what the types of the single keys of [output.html] don't show.
+func (c *checker) checkHTML(doc map[string]any) {
+	html := tableOf(tableOf(doc, "output"), "html")
+	if command, ok := html["command"]; ok && !text.has(command) {
+		// It is read with those of the other renderers.
+		c.errorf("output.html.command", "output.html.command must be %s", text.name)
+	}
+	_, isOld := html["playpen"]
+	if _, isNew := html["playground"]; isOld && isNew {
+		c.fault("output.html.playpen", "output.html.playpen is the former name of output.html.playground, and mdBook 0.5 takes only one of them")
+	}
 }
 
 func (c *checker) errorf(key, format string, args ...any) {
@@ -305,6 +337,9 @@ func flagOf(table map[string]any, name string, fallback bool) bool {
 
 func textsOf(table map[string]any, name string) []string {
 	list, _ := table[name].([]any)
+	if !isTexts(list) {
+		return nil
+	}
 	var texts []string
 	for _, v := range list {
 		texts = append(texts, v.(string))
