@@ -9,6 +9,7 @@ import (
 
 	v1 "github.com/zoetrope/markdown-view/api/v1"
 	"github.com/zoetrope/markdown-view/generator/book"
+	"github.com/zoetrope/markdown-view/generator/directory"
 	"github.com/zoetrope/markdown-view/generator/links"
 	"github.com/zoetrope/markdown-view/generator/summary"
 )
@@ -101,10 +102,12 @@ func (c *checker) checkSummary() {
 	}
 	s, err := summary.Load(c.book.Pages, "")
 	if err == nil {
-		c.checkRedirects(s)
-	}
-	if err == nil && len(c.problems) == 0 {
-		c.checkLinks(s)
+		made := c.checkRedirects(s)
+		c.checkSearch(s)
+		c.checkTheme(len(made) > 0)
+		if len(c.problems) == 0 {
+			c.checkLinks(s, made)
+		}
 	}
 	if faults, ok := errors.AsType[summary.Errors](err); ok {
 		for _, fault := range faults {
@@ -115,18 +118,38 @@ func (c *checker) checkSummary() {
 	}
 }
 
-// checkLinks warns of what leads nowhere.
-func (c *checker) checkLinks(s *summary.Summary) {
+// checkLinks warns of what leads nowhere. redirects are the pages that redirect.
+func (c *checker) checkLinks(s *summary.Summary, redirects []string) {
 	files, names := make(map[string][]byte, len(c.layout.entries)), make(map[string]string, len(c.layout.entries))
 	for _, e := range c.layout.entries {
 		files[e.path], names[e.path] = e.content, e.name
 	}
-	for _, warning := range links.Check(files, c.layout.source, s) {
+	options := links.Options{Pages: redirects, LinksChange: len(c.changingPreprocessors()) > 0, Absent: c.absent}
+	for _, warning := range links.Check(files, c.layout.source, s, options) {
 		name := names[warning.File]
 		c.warnings = append(c.warnings, Problem{
-			Field: fieldOf(c.view, c.contents, name), File: name, Line: warning.Line, Message: warning.Message,
+			Field: fieldOf(c.view, c.contents, name), File: name, Line: warning.Line, Message: warning.Message, Kind: warning.Kind,
 		})
 	}
+}
+
+// absent says why a file isn't in the book that a page includes: it is of those that
+// folders are read without.
+func (c *checker) absent(file string) string {
+	for i, source := range c.view.Spec.ContentFrom {
+		pattern := directory.LeftOut(file)
+		switch {
+		case pattern == "" || source.Directory == nil && source.SourceRef == nil:
+			continue
+		case strings.EqualFold(pattern, ".git/"):
+			return "is git's own data, which is never read"
+		case source.Directory != nil:
+			return fmt.Sprintf("is left out by default (write !%s into spec.contentFrom[%d].directory.ignore to have it, if it is there)", pattern, i)
+		default:
+			return "is left out by default"
+		}
+	}
+	return ""
 }
 
 // add notes a problem of one file.

@@ -89,7 +89,7 @@ func TestConfigWarnings(t *testing.T) {
 			toml: "[preprocessor.mermaid]\n[preprocessor.toc]\ncommand = 'mdbook-toc --flag'\n[preprocessor.links]\n",
 		},
 		"programs that the image lacks": {
-			toml: "[preprocessor.admonish]\n\n[preprocessor.x]\ncommand = 'python3 x.py'\n[output.html]\n[output.linkcheck]\n",
+			toml: "[preprocessor.admonish]\n\n[preprocessor.x]\ncommand = 'python3 -m x'\n[output.html]\n[output.linkcheck]\n",
 			want: []string{
 				"spec.bookToml: book.toml:1: " + lacks("preprocessor.admonish", "mdbook-admonish"),
 				"spec.bookToml: book.toml:3: " + lacks("preprocessor.x", "python3"),

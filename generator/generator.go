@@ -27,8 +27,10 @@ type Output struct {
 	// digits>.
 	Revision string
 	// Warnings are faults that mdBook lives with, such as a broken link between
-	// two pages.
+	// two pages. Many of a kind are one, which says how many.
 	Warnings []Problem
+	// AllWarnings are the same, each by itself.
+	AllWarnings []Problem
 }
 
 // Objects lists what is generated, in the order in which it is applied: pages
@@ -61,10 +63,11 @@ func Generate(view *v1.MarkdownView, contents []Content) (*Output, error) {
 	shards := divide(files.entries)
 	revision := digest(files.entries)
 	return &Output{
-		ConfigMaps: configMaps(view, shards),
-		Deployment: deployment(view, files, shards, revision),
-		Service:    service(view),
-		Revision:   revision,
-		Warnings:   checked.warnings,
+		ConfigMaps:  configMaps(view, shards),
+		Deployment:  deployment(view, files, shards, revision),
+		Service:     service(view),
+		Revision:    revision,
+		Warnings:    group(checked.warnings),
+		AllWarnings: checked.warnings,
 	}, nil
 }

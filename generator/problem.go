@@ -17,6 +17,9 @@ type Problem struct {
 	Line int
 	// Message says what is wrong and what to do.
 	Message string
+	// Kind says in the plural what is wrong, without the place: that of warnings of
+	// which a book may have many. Otherwise it is "".
+	Kind string
 }
 
 // String gives the problem as field: file:line: message.

@@ -48,9 +48,18 @@ type Config struct {
 	// to Src, and perhaps outside of it; "" when book.toml names none. mdBook fails
 	// when it is missing.
 	Input404 string
-	// Redirects are the addresses that are redirected (output.html.redirect), as
-	// they are written, sorted. mdBook fails when one is a chapter's own.
-	Redirects []string
+	// No404 says that mdBook makes no page for unknown addresses: input-404 is "".
+	No404 bool
+	// Redirects are the addresses that are redirected, as they are written, and where
+	// to (output.html.redirect). mdBook fails when one is a chapter's own.
+	Redirects map[string]string
+	// SearchChapters are the paths below Src with settings for the search
+	// (output.html.search.chapter), as they are written, sorted; none when there is no
+	// search. mdBook fails when one is no chapter's.
+	SearchChapters []string
+	// RepositoryURL and RepositoryIcon are output.html.git-repository-url and -icon.
+	// mdBook fails when it doesn't know the icon.
+	RepositoryURL, RepositoryIcon string
 	// ExtraWatchDirs are watched by mdbook serve beside the book's own files
 	// (build.extra-watch-dirs), as they are written.
 	ExtraWatchDirs []string
@@ -182,11 +191,23 @@ func (c *checker) readPaths(config *Config, doc map[string]any) {
 	config.Theme = c.folder("output.html.theme", textOf(html, "theme", "theme"))
 	config.AdditionalCSS = c.files("output.html.additional-css", textsOf(html, "additional-css"))
 	config.AdditionalJS = c.files("output.html.additional-js", textsOf(html, "additional-js"))
-	if page := textOf(html, "input-404", ""); page != "" {
+	page, ok := html["input-404"].(string)
+	config.No404 = ok && page == ""
+	if page != "" {
 		config.Input404 = path.Clean(page)
 		c.mustBeInside("output.html.input-404", page, path.Join(config.Src, page))
 	}
-	config.Redirects = slices.Sorted(maps.Keys(tableOf(html, "redirect")))
+	for from, to := range tableOf(html, "redirect") {
+		if config.Redirects == nil {
+			config.Redirects = map[string]string{}
+		}
+		config.Redirects[from], _ = to.(string)
+	}
+	if search := tableOf(html, "search"); flagOf(search, "enable", true) {
+		config.SearchChapters = slices.Sorted(maps.Keys(tableOf(search, "chapter")))
+	}
+	config.RepositoryURL = textOf(html, "git-repository-url", "")
+	config.RepositoryIcon = textOf(html, "git-repository-icon", "fab-github")
 	config.ExtraWatchDirs = textsOf(build, "extra-watch-dirs")
 }
 

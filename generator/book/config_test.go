@@ -12,7 +12,7 @@ import (
 )
 
 func defaults(change func(*Config)) Config {
-	c := Config{Src: "src", BuildDir: "book", Theme: "theme", ExpandsIncludes: true, RendersHTML: true}
+	c := Config{Src: "src", BuildDir: "book", Theme: "theme", ExpandsIncludes: true, RendersHTML: true, RepositoryIcon: "fab-github"}
 	if change != nil {
 		change(&c)
 	}
@@ -69,7 +69,7 @@ func TestParseConfig(t *testing.T) {
 		},
 		"an empty page for unknown addresses switches it off": {
 			toml: "[output.html]\ninput-404 = ''",
-			want: defaults(nil),
+			want: defaults(func(c *Config) { c.No404 = true }),
 		},
 		"folders that are watched stay as written": {
 			toml: "[build]\nextra-watch-dirs = ['../code', 'x/']",
@@ -106,7 +106,9 @@ func TestParseConfig(t *testing.T) {
 			toml: wholeConfig,
 			want: defaults(func(c *Config) {
 				c.AdditionalCSS = []string{"a.css"}
-				c.Redirects = []string{"/a.html"}
+				c.Redirects = map[string]string{"/a.html": "b.html"}
+				c.SearchChapters = []string{"a/b"}
+				c.RepositoryURL, c.RepositoryIcon = "https://example.com", "fa-github"
 			}),
 		},
 	}
@@ -255,11 +257,19 @@ func TestParseConfigOfRealBooks(t *testing.T) {
 	tests := map[string]Config{
 		"cluster-api-book": defaults(func(c *Config) {
 			c.AdditionalCSS = []string{"theme/css/custom.css"}
-			c.Redirects = []string{
-				"/agenda.html", "/agenda/2019.html", "/agenda/2020.html", "/agenda/2022.html",
-				"/agenda/2023.html", "/agenda/2024.html", "/agenda/2025.html", "/agenda/2026.html",
-				"/developer/providers/migrations/v1.10-to-v1.11.html", "/developer/providers/migrations/v1.11-to-v1.12.html",
-				"/tasks/upgrade.html",
+			c.RepositoryURL = "https://sigs.k8s.io/cluster-api"
+			c.Redirects = map[string]string{
+				"/agenda.html":      "/agenda/2026.html",
+				"/agenda/2019.html": "https://docs.google.com/document/d/1Ys-DOR5UsgbMEeciuG0HOgDQc8kZsaWIWJeKJ1-UfbY",
+				"/agenda/2020.html": "https://docs.google.com/document/d/1r8ydd2g2NFE4giD9MqLspv0CJcjzC17e4UUQyyNLx2M",
+				"/agenda/2022.html": "https://docs.google.com/document/d/1Bk_1581mriNUlwOFpt7SAC3WnaM_gBqLy8aWoiWG-9A",
+				"/agenda/2023.html": "https://docs.google.com/document/d/1Ov_rbxOV_O4HeAuwTev1lSwkiLJoBc_HDS1NyI93AcY",
+				"/agenda/2024.html": "https://docs.google.com/document/d/187cPvF7_4kCzyM8y4f2nSkUcvSUZwle0XmPlBRALZ1A",
+				"/agenda/2025.html": "https://docs.google.com/document/d/1GgFbaYs-H6J5HSQ6a7n4aKpk0nDLE2hgG2NSOM9YIRw",
+				"/agenda/2026.html": "https://docs.google.com/document/d/1fKOcbdlRNlpsVViv2cyKNv3HUHxpf-C4EIZVStsfTT0",
+				"/developer/providers/migrations/v1.10-to-v1.11.html": "https://release-1-11.cluster-api.sigs.k8s.io/developer/providers/migrations/v1.10-to-v1.11",
+				"/developer/providers/migrations/v1.11-to-v1.12.html": "https://release-1-12.cluster-api.sigs.k8s.io/developer/providers/migrations/v1.11-to-v1.12",
+				"/tasks/upgrade.html": "/tasks/upgrading-cluster-api-versions.html",
 			}
 			c.Preprocessors = []Plugin{
 				{Name: "embed", Command: "./util-embed.sh", Line: 32, Column: 15},
@@ -269,7 +279,8 @@ func TestParseConfigOfRealBooks(t *testing.T) {
 		}),
 		"mdbook-guide": defaults(func(c *Config) {
 			c.ExtraWatchDirs = []string{"guide-helper/src"}
-			c.Redirects = []string{"/format/config.html"}
+			c.RepositoryURL = "https://github.com/rust-lang/mdBook/tree/master/guide"
+			c.Redirects = map[string]string{"/format/config.html": "configuration/index.html"}
 			c.Preprocessors = []Plugin{{Name: "guide-helper", Command: "cargo run --quiet --manifest-path guide-helper/Cargo.toml", Line: 37, Column: 15}}
 		}),
 	}

@@ -56,7 +56,7 @@ func TestRealBooks(t *testing.T) {
 	for name, files := range realBooks(t) {
 		t.Run(name, func(t *testing.T) {
 			var got []string
-			for _, w := range Check(files, "src", load(t, files)) {
+			for _, w := range Check(files, "src", load(t, files), Options{}) {
 				got = append(got, w.String())
 			}
 			if diff := gocmp.Diff(want[name], got); diff != "" {
@@ -80,7 +80,7 @@ func BenchmarkRealBooks(b *testing.B) {
 			b.SetBytes(int64(size))
 			b.ReportAllocs()
 			for b.Loop() {
-				Check(files, "src", s)
+				Check(files, "src", s, Options{})
 			}
 		})
 	}
@@ -94,6 +94,6 @@ func BenchmarkTinyBook(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		Check(files, "", s)
+		Check(files, "", s, Options{})
 	}
 }

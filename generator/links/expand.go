@@ -103,11 +103,11 @@ func (c *checker) included(include Include, file string, depth int) ([]part, boo
 	}
 	text, ok := c.files[include.Path]
 	if fault := c.includeFault(include, text, ok); fault != "" {
-		c.warn(file, include.Line, "{{#%s %s}}: %s, so mdBook leaves this text in the page", include.Kind, include.argument, fault)
+		c.warn(brokenIncludes, file, include.Line, "{{#%s %s}}: %s, so mdBook leaves this text in the page", include.Kind, include.argument, fault)
 		return nil, false
 	}
 	if depth >= maxDepth {
-		c.warn(file, include.Line, "{{#%s %s}}: nested %d deep, so mdBook leaves it out: does the file include itself?", include.Kind, include.argument, depth)
+		c.warn(brokenIncludes, file, include.Line, "{{#%s %s}}: nested %d deep, so mdBook leaves it out: does the file include itself?", include.Kind, include.argument, depth)
 		return nil, true
 	}
 	c.expanded -= len(text)
@@ -116,7 +116,7 @@ func (c *checker) included(include Include, file string, depth int) ([]part, boo
 	}
 	parts, found := selectLines(include.Path, text, include.selection)
 	if !found {
-		c.warn(file, include.Line, "{{#%s %s}}: %s has no anchor %s, so mdBook includes nothing",
+		c.warn(brokenIncludes, file, include.Line, "{{#%s %s}}: %s has no anchor %s, so mdBook includes nothing",
 			include.Kind, include.argument, include.Path, include.selection)
 	}
 	return parts, true
@@ -128,6 +128,8 @@ func (c *checker) includeFault(include Include, text []byte, exists bool) string
 		return "a path that begins with / is outside the book"
 	case include.Path == ".." || strings.HasPrefix(include.Path, "../"):
 		return include.Path + " is outside the book"
+	case !exists && c.options.Absent != nil && c.options.Absent(include.Path) != "":
+		return include.Path + " " + c.options.Absent(include.Path)
 	case !exists:
 		return "the book has no file " + include.Path
 	case !utf8.Valid(text):

@@ -22,7 +22,7 @@ func FuzzCheck(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		files := map[string][]byte{"d/a.md": []byte(text), "b.md": []byte("<!-- ANCHOR: a -->\n" + text), "d/b.md": []byte(text)}
-		for _, w := range Check(files, "", s) {
+		for _, w := range Check(files, "", s, Options{}) {
 			if last := strings.Count(string(files[w.File]), "\n") + 1; w.Line < 0 || w.Line > last {
 				t.Errorf("%s has %d lines: %s", w.File, last, w)
 			}

@@ -117,7 +117,7 @@ func TestIncludesThatGrowWithoutEnd(t *testing.T) {
 	}
 	for name, text := range map[string]string{"many files": "{{#include a.md}}{{#include a.md}}{{#include a.md}}{{#include a.md}}", "many bytes": "{{#include a.md}}{{#include a.md}}" + strings.Repeat("x", 1<<20)} {
 		t.Run(name, func(t *testing.T) {
-			got := Check(map[string][]byte{"a.md": []byte(text), "b.md": []byte("[x](y.md)")}, "", s)
+			got := Check(map[string][]byte{"a.md": []byte(text), "b.md": []byte("[x](y.md)")}, "", s, Options{})
 			want := "SUMMARY.md: the chapters include more than 32 MiB or 20000 files, so their links aren't checked"
 			if len(got) == 0 || got[len(got)-1].String() != want {
 				t.Errorf("warnings are %v, want the last to be %q", got, want)

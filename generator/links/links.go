@@ -22,6 +22,28 @@ type Warning struct {
 	Line int
 	// Message says what is wrong and, if that is clear, what to do about it.
 	Message string
+	// Kind says in the plural what is wrong, without the place: that of warnings of
+	// which a book may have many. Otherwise it is "".
+	Kind string
+}
+
+// Kinds of warnings.
+const (
+	linksToNowhere = "links and images lead nowhere"
+	brokenIncludes = "includes fail"
+)
+
+// Options are what is known of a book beside its files.
+type Options struct {
+	// Pages are what the site has beside what follows from the chapters and files,
+	// such as pages that redirect: slash paths below the site's root.
+	Pages []string
+	// LinksChange says that programs change pages before they are rendered, so that
+	// nothing can be said of links and images.
+	LinksChange bool
+	// Absent, unless nil, says why the book has no file of a path, as the end of a
+	// sentence that begins with the path; "" if it isn't known.
+	Absent func(path string) string
 }
 
 func (w Warning) String() string {
@@ -50,17 +72,19 @@ const (
 //     or lie outside of src. A README.md isn't in the site either: mdBook writes
 //     it to index.html, but leaves links to it alone. On the front page, which
 //     repeats the first chapter, links are relative to the site's root.
-//     Other hosts, absolute paths and fragments aren't looked at, nor are pages that
-//     a redirect of book.toml stands for.
+//     Other hosts, absolute paths and fragments aren't looked at.
 //   - directives to include a file that doesn't exist, isn't text, is outside of
 //     the book, or has no such anchor.
 //   - chapters whose pages overwrite each other, and links in SUMMARY.md that
 //     mdBook passes over.
 //
 // The warnings come in the order of the chapters and their lines.
-func Check(files map[string][]byte, src string, s *summary.Summary) []Warning {
-	c := &checker{files: files, src: path.Clean(src), warned: map[Warning]bool{}, expanded: maxExpanded, expansions: maxExpansions}
+func Check(files map[string][]byte, src string, s *summary.Summary, options Options) []Warning {
+	c := &checker{options: options, files: files, src: path.Clean(src), warned: map[Warning]bool{}, expanded: maxExpanded, expansions: maxExpansions}
 	c.site = newSite(files, c.src, s)
+	for _, page := range options.Pages {
+		c.site.add(page)
+	}
 	c.summary(s)
 	first := true
 	for chapter := range s.Chapters() {
@@ -74,6 +98,7 @@ func Check(files map[string][]byte, src string, s *summary.Summary) []Warning {
 }
 
 type checker struct {
+	options  Options
 	files    map[string][]byte
 	src      string
 	site     *site
@@ -86,8 +111,8 @@ type checker struct {
 }
 
 // warn adds a warning once, however many chapters include its file.
-func (c *checker) warn(file string, line int, format string, args ...any) {
-	w := Warning{file, line, commonmark.Printable(fmt.Sprintf(format, args...))}
+func (c *checker) warn(kind, file string, line int, format string, args ...any) {
+	w := Warning{File: file, Line: line, Message: commonmark.Printable(fmt.Sprintf(format, args...)), Kind: kind}
 	if !c.warned[w] {
 		c.warned[w] = true
 		c.warnings = append(c.warnings, w)
@@ -100,14 +125,14 @@ func (c *checker) summary(s *summary.Summary) {
 	for _, link := range s.Ignored {
 		name := link.Path()
 		if _, ok := c.files[path.Join(c.src, name)]; ok && c.site.chapters[name] == nil {
-			c.warn(file, link.Line, "mdBook passes over the link to %s and doesn't render the page: make it a list item of its own", link.Location)
+			c.warn("", file, link.Line, "mdBook passes over the link to %s and doesn't render the page: make it a list item of its own", link.Location)
 		}
 	}
 	pages := map[string]*summary.Chapter{}
 	for chapter := range s.Chapters() {
 		other := pages[chapter.HTML()]
 		if other != nil && other.Path() != chapter.Path() {
-			c.warn(file, chapter.Line, "mdBook renders %s to %s, as it does %s in line %d, so only this one can be read: rename one of them",
+			c.warn("", file, chapter.Line, "mdBook renders %s to %s, as it does %s in line %d, so only this one can be read: rename one of them",
 				chapter.Location, chapter.HTML(), other.Location, other.Line)
 		}
 		if !chapter.Draft() {
@@ -120,7 +145,10 @@ func (c *checker) summary(s *summary.Summary) {
 func (c *checker) chapter(file, folder string, front bool) {
 	p := c.expand(file)
 	if c.expanded < 0 || c.expansions < 0 {
-		c.warn(path.Join(c.src, summary.FileName), 0, "the chapters include more than %d MiB or %d files, so their links aren't checked", maxExpanded>>20, maxExpansions)
+		c.warn("", path.Join(c.src, summary.FileName), 0, "the chapters include more than %d MiB or %d files, so their links aren't checked", maxExpanded>>20, maxExpansions)
+		return
+	}
+	if c.options.LinksChange {
 		return
 	}
 	front = front && folder != "."
@@ -132,7 +160,7 @@ func (c *checker) chapter(file, folder string, front bool) {
 	}
 	cost := commonmark.Cost(p.text)
 	if c.cost+cost > commonmark.MaxCost {
-		c.warn(file, 0, "it is nested too deeply, or has a paragraph of many thousand links, so its links aren't checked")
+		c.warn("", file, 0, "it is nested too deeply, or has a paragraph of many thousand links, so its links aren't checked")
 		return
 	}
 	c.cost += cost
@@ -151,9 +179,9 @@ func (c *checker) brokenLink(p *page, at int, l link, file, folder string) {
 		from = " from " + file + " (which includes this)"
 	}
 	if !c.site.broken(l, folder) {
-		c.warn(in, line, "the %s %s leads nowhere on the book's front page, where mdBook shows the first chapter too: "+
+		c.warn(linksToNowhere, in, line, "the %s %s leads nowhere on the book's front page, where mdBook shows the first chapter too: "+
 			"let the first chapter be a page that isn't in a folder", what, l.destination)
 		return
 	}
-	c.warn(in, line, "the %s %s leads nowhere%s: %s", what, l.destination, from, c.site.fault(l, folder))
+	c.warn(linksToNowhere, in, line, "the %s %s leads nowhere%s: %s", what, l.destination, from, c.site.fault(l, folder))
 }

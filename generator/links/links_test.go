@@ -25,7 +25,7 @@ func check(t *testing.T, files map[string]string, src string, chapters ...string
 		content[name] = []byte(text)
 	}
 	var warnings []string
-	for _, w := range Check(content, src, s) {
+	for _, w := range Check(content, src, s, Options{}) {
 		warnings = append(warnings, w.String())
 	}
 	return warnings
@@ -113,11 +113,11 @@ func TestWarningsAboutSummary(t *testing.T) {
 	}
 	files := map[string][]byte{"src/a.md": nil, "src/b.md": nil, "src/c.md": nil, "src/index.md": nil, "src/README.md": nil, "src/c.txt": nil}
 	want := []Warning{
-		{"src/SUMMARY.md", 1, "mdBook passes over the link to b.md and doesn't render the page: make it a list item of its own"},
-		{"src/SUMMARY.md", 4, "mdBook renders README.md to index.html, as it does index.md in line 3, so only this one can be read: rename one of them"},
-		{"src/SUMMARY.md", 5, "mdBook renders c.txt to c.html, as it does c.md in line 2, so only this one can be read: rename one of them"},
+		{File: "src/SUMMARY.md", Line: 1, Message: "mdBook passes over the link to b.md and doesn't render the page: make it a list item of its own"},
+		{File: "src/SUMMARY.md", Line: 4, Message: "mdBook renders README.md to index.html, as it does index.md in line 3, so only this one can be read: rename one of them"},
+		{File: "src/SUMMARY.md", Line: 5, Message: "mdBook renders c.txt to c.html, as it does c.md in line 2, so only this one can be read: rename one of them"},
 	}
-	if diff := cmp.Diff(want, Check(files, "src", s)); diff != "" {
+	if diff := cmp.Diff(want, Check(files, "src", s, Options{})); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 }

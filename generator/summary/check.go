@@ -194,9 +194,6 @@ func (t *tree) clashes(chapters []*Chapter) Errors {
 			errs.add(0, "the file %s has the name of a folder that mdBook writes: rename the file", name)
 		}
 	}
-	if !utf8.Valid(t.files["404.md"]) {
-		errs.add(0, "404.md, which mdBook shows for an address that isn't there, is not UTF-8 text: save it as UTF-8")
-	}
 	return errs
 }
 

@@ -81,14 +81,12 @@ func TestCheck(t *testing.T) {
 
 func TestCheckOfUnusualFiles(t *testing.T) {
 	files := pages("css", "fonts", "404.html/a.png", "index.html/b.md")
-	files["404.md"] = []byte("\xff")
 	files["a.md"] = nil
 	s, _ := Parse([]byte("[A](a.md)"))
 	want := strings.TrimSpace(lines(
 		"SUMMARY.md: the folder 404.html has the name of a page that mdBook writes: rename the folder",
 		"SUMMARY.md: the file css has the name of a folder that mdBook writes: rename the file",
-		"SUMMARY.md: the file fonts has the name of a folder that mdBook writes: rename the file",
-		"SUMMARY.md: 404.md, which mdBook shows for an address that isn't there, is not UTF-8 text: save it as UTF-8"))
+		"SUMMARY.md: the file fonts has the name of a folder that mdBook writes: rename the file"))
 	if diff := cmp.Diff(want, fmt.Sprint(s.Check(files, "."))); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}

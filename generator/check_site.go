@@ -1,0 +1,203 @@
+package generator
+
+import (
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/zoetrope/markdown-view/generator/summary"
+)
+
+// site is what mdBook has written when it comes to the redirects, and what it then
+// copies: slash paths below the site's root.
+type site struct {
+	chapters map[string]string // the source page of a chapter by the file that it is rendered to
+	files    map[string]bool
+	folders  map[string]bool
+	// copied are the files of the source folder that come last, copiedFolders the
+	// folders that they are in.
+	copied, copiedFolders map[string]bool
+}
+
+func (c *checker) newSite(s *summary.Summary) *site {
+	t := &site{chapters: map[string]string{}, files: map[string]bool{}, folders: map[string]bool{".": true},
+		copied: map[string]bool{}, copiedFolders: map[string]bool{".": true}}
+	// Other files of mdBook's own are in none of the folders, or have names with a hash.
+	for _, file := range []string{"css/general.css", "toc.html", ".nojekyll", "index.html", "404.html", "print.html"} {
+		t.add(file)
+	}
+	for _, file := range slices.Concat(c.config.AdditionalCSS, c.config.AdditionalJS) {
+		t.add(file)
+	}
+	for chapter := range s.Chapters() {
+		if !chapter.Draft() {
+			t.chapters[chapter.HTML()] = chapter.Path()
+			t.add(chapter.HTML())
+		}
+	}
+	for page := range c.book.Pages {
+		if path.Ext(page) == ".md" {
+			page = path.Join(path.Dir(page), ".") // mdBook makes the folder all the same
+			addFolders(t.copiedFolders, page)
+			continue
+		}
+		t.copied[page] = true
+		addFolders(t.copiedFolders, path.Dir(page))
+	}
+	return t
+}
+
+func (t *site) add(file string) {
+	t.files[file] = true
+	addFolders(t.folders, path.Dir(file))
+}
+
+func addFolders(folders map[string]bool, folder string) {
+	for ; !folders[folder] && folder != "/"; folder = path.Dir(folder) {
+		folders[folder] = true
+	}
+}
+
+// redirect is what book.toml says of an address: where it leads to, and whether it says
+// so of the page itself or of headings only.
+type redirect struct {
+	address string // as written, without the heading
+	target  string
+	written string // for messages
+}
+
+// combined lists the redirects in mdBook's order, those of headings with their page.
+func combined(redirects map[string]string) []redirect {
+	byAddress := map[string]redirect{}
+	for _, written := range slices.Sorted(maps.Keys(redirects)) {
+		address, isHeading := written, false
+		if i := strings.LastIndexByte(written, '#'); i >= 0 {
+			address, isHeading = written[:i], true
+		}
+		r, ok := byAddress[address]
+		if !ok {
+			r = redirect{address: address, written: written}
+		}
+		if !isHeading {
+			r.target, r.written = redirects[written], written
+		}
+		byAddress[address] = r
+	}
+	list := make([]redirect, 0, len(byAddress))
+	for _, address := range slices.Sorted(maps.Keys(byAddress)) {
+		list = append(list, byAddress[address])
+	}
+	return list
+}
+
+// checkRedirects finds redirects that mdBook can't write, so that it fails, and those
+// that have no effect. It returns the pages that mdBook makes of the others.
+func (c *checker) checkRedirects(s *summary.Summary) []string {
+	if c.config.HTMLIgnored && c.usesDefaultImage() {
+		return nil
+	}
+	t := c.newSite(s)
+	var made []string
+	for _, r := range combined(c.config.Redirects) {
+		name := path.Clean(strings.TrimLeft(r.address, "/"))
+		if page, ok := t.chapters[name]; ok && r.address == "/"+name {
+			if _, ok := c.config.Redirects[r.address]; ok {
+				c.complain(c.chaptersStay(), "output.html.redirect redirects %s, which is the chapter %s: drop the redirect or the chapter", r.address, page)
+			}
+			continue
+		}
+		fault, exists := t.redirectFault(r)
+		switch {
+		case fault != "":
+			c.complain(c.chaptersStay(), "output.html.redirect redirects %.120q, %s", r.written, fault)
+		case exists && r.target != "":
+			c.warnOfConfig(0, "output.html.redirect redirects %.120q, but that is in the site, so mdBook passes over the redirect: drop it", r.written)
+		case !exists:
+			t.add(name)
+			made = append(made, name)
+		}
+	}
+	return made
+}
+
+// redirectFault says why mdBook can't write the page that redirects from an address, or
+// would write it outside of the site; otherwise, whether the address is there already.
+func (t *site) redirectFault(r redirect) (fault string, exists bool) {
+	const longestName, longestPath = 255, 4000 // in bytes, of a file
+	address := strings.TrimLeft(r.address, "/")
+	name := path.Clean(address)
+	isFolder := address == "" || strings.HasSuffix(address, "/") || strings.HasSuffix(address, "/.") || address == "."
+	switch {
+	case name == "..", strings.HasPrefix(name, "../"):
+		return `which leads out by "..": write an address within the site`, false
+	case t.folders[name], t.files[name] && !isFolder:
+		return "", true
+	case r.target == "" && r.written != r.address:
+		return "a heading of a page that isn't in the site: add a redirect of the page itself, without #, for all else", false
+	case r.target == "":
+		return "to nowhere: write where to", false
+	case isFolder:
+		return "which is a folder: name the page, /old/index.html say", false
+	case strings.ContainsRune(address, 0):
+		return "which holds a NUL character: drop it", false
+	case len(address) > longestPath:
+		return "which is too long for a file's path: shorten it", false
+	case t.copiedFolders[name]:
+		return "which is a folder of the book's files: name a page in it", false
+	}
+	for element := range strings.SplitSeq(name, "/") {
+		if len(element) > longestName {
+			return "of which a part has more than 255 bytes: shorten it", false
+		}
+	}
+	for folder := path.Dir(name); folder != "."; folder = path.Dir(folder) {
+		if page, ok := t.chapters[folder]; ok {
+			return "which would be below the page of the chapter " + page + ": drop it", false
+		}
+		if t.files[folder] || t.copied[folder] {
+			return "which would be below the file " + folder + ": drop it", false
+		}
+	}
+	return "", false
+}
+
+// checkSearch finds paths with settings for the search that are no chapter's, with
+// which mdBook fails.
+func (c *checker) checkSearch(s *summary.Summary) {
+	if c.config.HTMLIgnored {
+		return
+	}
+	for _, written := range c.config.SearchChapters {
+		found := false
+		for chapter := range s.Chapters() {
+			found = found || !chapter.Draft() && startsWith(chapter.Path(), written)
+		}
+		if !found {
+			advice := "write the path of a page, or of a folder of pages, below the source folder"
+			if clean := path.Clean(written); clean != written && clean != "." && strings.HasPrefix(written, "./") {
+				advice = "write " + clean
+			}
+			c.complain(c.chaptersStay(), "output.html.search.chapter has settings for %.120q, which is no chapter's path, nor the beginning of one: %s", written, advice)
+		}
+	}
+}
+
+// startsWith compares paths as Rust does: element by element, where only what is
+// doubled doesn't count.
+func startsWith(page, prefix string) bool {
+	if strings.HasPrefix(prefix, "/") {
+		return false
+	}
+	rest := strings.Split(page, "/")
+	for i, element := range strings.Split(prefix, "/") {
+		if element == "" || element == "." && i > 0 {
+			continue
+		}
+		if len(rest) == 0 || rest[0] != element {
+			return false
+		}
+		rest = rest[1:]
+	}
+	return true
+}

@@ -1,0 +1,83 @@
+package generator
+
+import (
+	"path"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/zoetrope/markdown-view/generator/theme"
+)
+
+// themeFolder is where mdBook looks for the theme.
+func (c *checker) themeFolder() string {
+	if c.config.HTMLIgnored && c.usesDefaultImage() {
+		return "theme"
+	}
+	return c.config.Theme
+}
+
+// checkTheme finds what keeps mdBook from rendering with the book's theme, style sheets
+// and scripts. redirects says that there are pages that redirect.
+func (c *checker) checkTheme(redirects bool) {
+	files, names := map[string][]byte{}, map[string]string{}
+	for _, e := range c.layout.entries {
+		file, ok := e.path, true
+		if folder := c.themeFolder(); folder != "." {
+			file, ok = strings.CutPrefix(e.path, folder+"/")
+		}
+		if ok {
+			files[file], names[file] = e.content, e.name
+		}
+	}
+	for _, fault := range theme.Check(files, redirects) {
+		c.complainOf(names[fault.File], fault.Line, fault.Certain, "%s", fault.Message)
+	}
+	c.checkIcon(files)
+	c.checkEncoding()
+}
+
+// checkIcon finds an unknown icon for the repository. A template of the theme's own may
+// not show it.
+func (c *checker) checkIcon(files map[string][]byte) {
+	if c.config.HTMLIgnored || c.config.RepositoryURL == "" {
+		return
+	}
+	index, own := files["index.hbs"]
+	if own && !strings.Contains(string(index), "git_repository_icon_class") {
+		return
+	}
+	if fault := theme.IconFault(c.config.RepositoryIcon); fault != "" {
+		c.complain(!own, "output.html.git-repository-icon is %.60q, %s", c.config.RepositoryIcon, fault)
+	}
+}
+
+// checkEncoding finds files that mdBook reads as text and that are none, so that it
+// fails: style sheets and scripts of book.toml and among the theme's fonts, and the
+// page for unknown addresses.
+func (c *checker) checkEncoding() {
+	read := map[string]bool{}
+	if !c.config.HTMLIgnored {
+		for _, list := range [][]string{c.config.AdditionalCSS, c.config.AdditionalJS} {
+			for _, file := range list {
+				read[file] = isStyleOrScript(file)
+			}
+		}
+	}
+	page404 := c.config.Page404()
+	if page404 == "" || c.config.HTMLIgnored {
+		page404 = path.Join(c.layout.source, "404.md")
+	}
+	read[page404] = !c.config.No404 || c.config.HTMLIgnored
+	fonts := path.Join(c.themeFolder(), "fonts")
+	for _, e := range c.layout.entries {
+		isFont := path.Dir(e.path) == fonts && path.Base(e.path) != "fonts.css" && isStyleOrScript(e.path)
+		if (read[e.path] || isFont) && !utf8.Valid(e.content) {
+			c.complainOf(e.name, 0, true, "is not UTF-8 text, as which mdBook reads this file: save it as UTF-8")
+		}
+	}
+}
+
+// isStyleOrScript reports whether mdBook reads an additional file as text.
+func isStyleOrScript(file string) bool {
+	return strings.HasSuffix(file, ".css") || strings.HasSuffix(file, ".js")
+}
