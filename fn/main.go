@@ -52,8 +52,10 @@ A directory that a view names is relative to the working directory.`,
 		Args:              cobra.ArbitraryArgs,
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
 	}
+	fn := &function.Function{}
+	cmd.Flags().BoolVar(&fn.AllWarnings, "all-warnings", false, "list each warning, even if there are many of a kind")
 	cmd.RunE = func(cmd *cobra.Command, files []string) error {
-		err := run(cmd, files)
+		err := run(cmd, fn, files)
 		if err != nil && !function.IsFault(err) {
 			fmt.Fprintf(cmd.ErrOrStderr(), "error: %v\n", err)
 		}
@@ -66,14 +68,14 @@ A directory that a view names is relative to the working directory.`,
 	return cmd
 }
 
-func run(cmd *cobra.Command, files []string) error {
+func run(cmd *cobra.Command, fn *function.Function, files []string) error {
 	// Root keeps links from leading out of the working directory.
 	root, err := os.OpenRoot(".")
 	if err != nil {
 		return fmt.Errorf("open the working directory: %w", err)
 	}
 	defer root.Close()
-	fn := &function.Function{WorkingDirectory: root.FS()}
+	fn.WorkingDirectory = root.FS()
 
 	if len(files) > 0 {
 		return function.RunOnFiles(fn, files, cmd.InOrStdin(), cmd.OutOrStdout(), cmd.ErrOrStderr())

@@ -70,9 +70,13 @@ func (c *checker) checkSizes() {
 func (c *checker) checkPaths() {
 	var entries []entry
 	for _, e := range c.layout.entries {
-		if v1.ValidatePagePath(e.name) == nil { // others are at fault already
-			entries = append(entries, e)
+		if v1.ValidatePagePath(e.name) != nil {
+			continue // it is at fault already
 		}
+		if err := v1.ValidateVolumePath(e.path); err != nil {
+			c.add(e.name, 0, "is at %s in the book's root folder, a path that %v", e.path, err)
+		}
+		entries = append(entries, e)
 	}
 	slices.SortStableFunc(entries, func(a, b entry) int { return strings.Compare(a.path, b.path) })
 	at := make(map[string]entry, len(entries))

@@ -96,10 +96,6 @@ func TestBadPages(t *testing.T) {
 			map[string]string{".": ""},
 			[]string{`Invalid value: ".": must name a file such as guide/intro.md, not a folder`},
 		},
-		"two dots at the start": {
-			map[string]string{"..x": ""},
-			[]string{`Invalid value: "..x": must not start with "..": Kubernetes keeps such names in a mounted ConfigMap for itself`},
-		},
 		"300 characters": {
 			map[string]string{strings.Repeat("x", 300): ""},
 			[]string{`Invalid value: "` + strings.Repeat("x", 120) + `…": each file or folder name must have at most 240 bytes, "xxxxxxxxxxxxxxxx"… has 300`},

@@ -98,6 +98,9 @@ var fatalBooks = map[string]fatalBook{
 		toml: "[preprocessor.links]\nafter = ['index']\nbefore = ['index']",
 		want: []string{"book.toml:1: mdBook 0.5 finds that by before and after (drop one of them) each of the preprocessors links, index has to run before the next, and the last before the first; it doesn't start"},
 	},
+	"names that begin with two dots": {
+		pages: map[string]string{"SUMMARY.md": "- [A](..a.md)\n", "..a.md": "![x](..foo.png)", "..foo.png": "", "..x/..y.png": ""},
+	},
 	"the page that mdBook keeps for itself": {
 		pages: map[string]string{"SUMMARY.md": "- [P](print.md)\n", "print.md": ""},
 		want:  []string{`SUMMARY.md:1: chapter "P" links to print.md, a name that mdBook keeps for the page that it makes for printing: rename the page`},

@@ -172,10 +172,11 @@ func FuzzPath(f *testing.F) {
 			return
 		}
 		checkKey(t, p)
-		for _, at := range []string{p, path.Join("src", p)} {
-			if !acceptedItemPath(at) {
-				t.Errorf("Kubernetes refuses to project a key to %q", at)
-			}
+		if at := path.Join("src", p); !acceptedItemPath(at) {
+			t.Errorf("Kubernetes refuses to project a key to %q", at)
+		}
+		if (v1.ValidateVolumePath(p) == nil) != acceptedItemPath(p) {
+			t.Errorf("Kubernetes projects a key to %q: %v", p, acceptedItemPath(p))
 		}
 		if path.Clean(p) != p {
 			t.Errorf("%q isn't clean", p)

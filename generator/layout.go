@@ -94,7 +94,7 @@ func isFlat(b book.Book) bool {
 		return false
 	}
 	for p := range maps.Keys(b.Pages) {
-		if strings.Contains(p, "/") || !isMarkdown(p) || strings.HasPrefix(p, revisionFile) {
+		if strings.Contains(p, "/") || !isMarkdown(p) || strings.HasPrefix(p, revisionFile) || strings.HasPrefix(p, "..") {
 			return false
 		}
 	}

@@ -12,7 +12,7 @@ type MarkdownViewSpec struct {
 	// source folder ("guide/intro.md"), the value its text. An inline page wins
 	// over a page of the same path from contentFrom.
 	// +kubebuilder:validation:MaxProperties=1000
-	// +kubebuilder:validation:XValidation:rule="self.all(p, size(p) <= 1024 && !p.startsWith('..') && !p.contains('\\\\') && ['/' + p + '/'].all(q, !q.contains('//') && !q.contains('/./') && !q.contains('/../')))",message="each path must be relative and clean, such as guide/intro.md: no leading or trailing slash, no empty, . or .. element, no backslash, at most 1024 characters"
+	// +kubebuilder:validation:XValidation:rule="self.all(p, size(p) <= 1024 && !p.contains('\\\\') && ['/' + p + '/'].all(q, !q.contains('//') && !q.contains('/./') && !q.contains('/../')))",message="each path must be relative and clean, such as guide/intro.md: no leading or trailing slash, no empty, . or .. element, no backslash, at most 1024 characters"
 	// +optional
 	Markdowns map[string]string `json:"markdowns,omitempty"`
 

@@ -19,8 +19,8 @@ const (
 	MaxPathElementBytes = 240
 )
 
-// ValidatePagePath says whether p can name a file of a book: relative, clean and
-// slash-separated, without "..", as a ConfigMap volume's items demand, and
+// ValidatePagePath checks that p can name a file in a book's source folder: relative,
+// clean and slash-separated, without "..", as a ConfigMap volume's items demand, and
 // printable, so that two names that look the same are the same. It returns nil
 // for a good path, and otherwise an error that says what to change; the error
 // doesn't repeat the path.
@@ -38,8 +38,6 @@ func ValidatePagePath(p string) error {
 		return errors.New(`must be relative: drop the leading "/"`)
 	case hasElement(p, ".."):
 		return errors.New(`must not contain "..": only files of the book itself can be pages`)
-	case strings.HasPrefix(p, ".."):
-		return errors.New(`must not start with "..": Kubernetes keeps such names in a mounted ConfigMap for itself`)
 	case path.Clean(p) == ".":
 		return errors.New("must name a file such as guide/intro.md, not a folder")
 	case path.Clean(p) != p:
@@ -53,6 +51,16 @@ func ValidatePagePath(p string) error {
 		}
 	}
 	return nil
+}
+
+// ValidateVolumePath checks that p can be the path of a file in a mounted ConfigMap: as
+// [ValidatePagePath], and the first name must not start with "..".
+func ValidateVolumePath(p string) error {
+	err := ValidatePagePath(p)
+	if err == nil && strings.HasPrefix(p, "..") {
+		return errors.New(`must not start with "..": Kubernetes keeps such names in a mounted ConfigMap for itself`)
+	}
+	return err
 }
 
 func hasElement(p, element string) bool {

@@ -29,7 +29,7 @@ func TestValidatePagePath(t *testing.T) {
 		"the folder above":                   {"..", `must not contain "..": only files of the book itself can be pages`},
 		"a file above":                       {"../x", `must not contain "..": only files of the book itself can be pages`},
 		"a way up and down":                  {"a/../b", `must not contain "..": only files of the book itself can be pages`},
-		"two dots at the start":              {"..x", `must not start with "..": Kubernetes keeps such names in a mounted ConfigMap for itself`},
+		"two dots at the start":              {"..x/y", ""},
 		"an absolute path":                   {"/x", `must be relative: drop the leading "/"`},
 		"an empty element":                   {"a//b", `must be clean: write "a/b"`},
 		"a slash at the end":                 {"a/", `must be clean: write "a"`},
@@ -56,5 +56,24 @@ func TestValidatePagePath(t *testing.T) {
 				t.Error(diff)
 			}
 		})
+	}
+}
+
+func TestValidateVolumePath(t *testing.T) {
+	tests := map[string]string{
+		"a/..b": "",
+		"..a":   `must not start with "..": Kubernetes keeps such names in a mounted ConfigMap for itself`,
+		"..a/b": `must not start with "..": Kubernetes keeps such names in a mounted ConfigMap for itself`,
+		"../a":  `must not contain "..": only files of the book itself can be pages`,
+		"":      "must not be empty: name a file such as guide/intro.md",
+	}
+	for path, want := range tests {
+		got := ""
+		if err := ValidateVolumePath(path); err != nil {
+			got = err.Error()
+		}
+		if got != want {
+			t.Errorf("%q: got %q, want %q", path, got, want)
+		}
 	}
 }

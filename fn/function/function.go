@@ -19,6 +19,8 @@ type Function struct {
 	// WorkingDirectory is what a view's directory is relative to. It must not
 	// follow links that lead out of it, as os.Root.FS doesn't.
 	WorkingDirectory fs.FS
+	// AllWarnings has each warning listed. Otherwise many of a kind are one.
+	AllWarnings bool
 }
 
 var _ framework.ResourceListProcessor = &Function{}

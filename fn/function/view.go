@@ -58,7 +58,7 @@ func (f *Function) expandOne(v *view, input *index, config config) {
 		}
 		return
 	}
-	v.generate(&spec, contents)
+	f.generate(v, &spec, contents)
 }
 
 func hasFaultySource(invalid field.ErrorList) bool {
@@ -70,7 +70,7 @@ func hasFaultySource(invalid field.ErrorList) bool {
 	return false
 }
 
-func (v *view) generate(spec *v1.MarkdownView, contents []generator.Content) {
+func (f *Function) generate(v *view, spec *v1.MarkdownView, contents []generator.Content) {
 	output, err := generator.Generate(spec, contents)
 	var invalid *generator.InvalidError
 	switch {
@@ -83,7 +83,11 @@ func (v *view) generate(spec *v1.MarkdownView, contents []generator.Content) {
 		v.results = append(v.results, faultOf(v.node, "", "%v", err))
 		return
 	}
-	for _, warning := range output.Warnings {
+	warnings := output.Warnings
+	if f.AllWarnings {
+		warnings = output.AllWarnings
+	}
+	for _, warning := range warnings {
 		v.add(framework.Warning, warning)
 	}
 	for _, object := range output.Objects() {

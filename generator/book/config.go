@@ -234,7 +234,7 @@ func (c *checker) mustBeInside(key, written, clean string) {
 	case path.IsAbs(written), clean == "..", strings.HasPrefix(clean, "../"):
 		c.errorf(key, "%s is %.120q, which is outside of the book's folder: the viewer has only what is inside, so move it there", key, written)
 	default:
-		if err := v1.ValidatePagePath(clean); err != nil {
+		if err := v1.ValidateVolumePath(clean); err != nil {
 			c.errorf(key, "%s is %.120q: a path %v", key, written, err)
 		}
 	}
