@@ -66,8 +66,12 @@ func (c *checker) checkConfigFiles() {
 	}
 	requireAll("additional-css", c.config.AdditionalCSS)
 	requireAll("additional-js", c.config.AdditionalJS)
-	if page := c.config.Input404; page != "" && !c.has(path.Join(c.layout.source, page)) {
+	switch page := c.config.Input404; {
+	case page == "":
+	case !c.has(path.Join(c.layout.source, page)):
 		c.addToConfig(0, "output.html.input-404 names %s, which isn't in the source folder: add it, or drop the key", page)
+	case strings.HasPrefix(page, "../"):
+		c.complain(true, "output.html.input-404 names %s, which is outside of the source folder, so that mdBook would write it outside of the site, where the pod lets it write nothing: move it into the source folder", page)
 	}
 	if c.config.ThemeRequired && !hasFolder(c.config.Theme) {
 		c.addToConfig(0, "output.html.theme names the folder %s, which isn't in the book: add it, or drop the key", c.config.Theme)
