@@ -1,7 +1,6 @@
 package generator
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 
@@ -60,7 +59,7 @@ func TestRedirects(t *testing.T) {
 				if rest, ok := strings.CutSuffix(from, "="); ok {
 					from, to = rest, ""
 				}
-				b.toml += fmt.Sprintf("\"%s\" = %q\n", from, to)
+				b.toml += `"` + from + `" = "` + to + "\"\n"
 			}
 			view := newView("a", nil)
 			view.Spec.ContentFrom = []v1.ContentSource{{Directory: &v1.DirectorySource{Path: "docs"}}}

@@ -28,7 +28,7 @@ var icons = sync.OnceValue(func() map[string]map[string]bool {
 			style = name
 			byStyle[style] = map[string]bool{}
 		default:
-			for _, icon := range strings.Fields(line) {
+			for icon := range strings.FieldsSeq(line) {
 				byStyle[style][icon] = true
 			}
 		}
@@ -55,6 +55,9 @@ func IconFault(icon string) string {
 	}
 	if icons()[style][name] {
 		return ""
+	}
+	if rest, ok := strings.CutPrefix(icon, "far-"); ok && icons()["regular"][rest] {
+		return fmt.Sprintf("an icon that mdBook 0.5 doesn't have, as it doesn't know the prefix far-: write fa-%s", rest)
 	}
 	advice := "write fab-github, or another of https://fontawesome.com/v6/search?m=free with fab- for brands, fas- for solid and fa- for regular ones"
 	if closest := closestIcon(strings.TrimPrefix(name, "far-")); closest != "" {

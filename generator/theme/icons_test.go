@@ -12,7 +12,7 @@ func TestIconFault(t *testing.T) {
 		"fa-github":         unknown + "regular ones of Font Awesome: did you mean fab-github?",
 		"github":            unknown + "regular ones of Font Awesome: did you mean fab-github?",
 		"fa-code-fork":      unknown + "regular ones of Font Awesome: did you mean fas-code-fork?",
-		"far-copy":          unknown + "regular ones of Font Awesome: did you mean fas-copy?",
+		"far-copy":          "an icon that mdBook 0.5 doesn't have, as it doesn't know the prefix far-: write fa-copy",
 		"fab-gitlabb":       unknown + "brands ones of Font Awesome: did you mean fab-gitlab?",
 		"fas-github":        unknown + "solid ones of Font Awesome: did you mean fab-github?",
 		"fab-github-square": unknown + "brands ones of Font Awesome: did you mean fab-square-github?",
