@@ -27,9 +27,6 @@ func (c *checker) newSite(s *summary.Summary) *site {
 	for _, file := range []string{"css/general.css", "toc.html", ".nojekyll", "index.html", "404.html", "print.html"} {
 		t.add(file)
 	}
-	for _, file := range slices.Concat(c.config.AdditionalCSS, c.config.AdditionalJS) {
-		t.add(file)
-	}
 	for chapter := range s.Chapters() {
 		if !chapter.Draft() {
 			t.chapters[chapter.HTML()] = chapter.Path()
@@ -57,6 +54,20 @@ func addFolders(folders map[string]bool, folder string) {
 	for ; !folders[folder] && folder != "/"; folder = path.Dir(folder) {
 		folders[folder] = true
 	}
+}
+
+// addAdditional adds a style sheet or script of book.toml, and reports whether mdBook can
+// write it to the site. With a dot in it a name gets a hash at that place, so that it is
+// nothing else's; without, it may be a folder's.
+func (t *site) addAdditional(file string) bool {
+	if strings.Contains(file, ".") {
+		return true
+	}
+	if t.folders[file] || t.copiedFolders[file] {
+		return false
+	}
+	t.add(file)
+	return true
 }
 
 // redirect is what book.toml says of an address: where it leads to, and whether it says
@@ -91,13 +102,19 @@ func combined(redirects map[string]string) []redirect {
 	return list
 }
 
-// checkRedirects finds redirects that mdBook can't write, so that it fails, and those
-// that have no effect. It returns the pages that mdBook makes of the others.
+// checkRedirects finds additional files and redirects that mdBook can't write, so that it
+// fails, and redirects that have no effect. It returns the pages that mdBook makes of the
+// others.
 func (c *checker) checkRedirects(s *summary.Summary) []string {
 	if c.config.HTMLIgnored && c.usesDefaultImage() {
 		return nil
 	}
 	t := c.newSite(s)
+	for _, file := range slices.Concat(c.config.AdditionalCSS, c.config.AdditionalJS) {
+		if !t.addAdditional(file) {
+			c.complain(c.chaptersStay(), "output.html.additional-css or -js names %s, which has the name of a folder of the site: rename it", file)
+		}
+	}
 	var made []string
 	for _, r := range combined(c.config.Redirects) {
 		name := path.Clean(strings.TrimLeft(r.address, "/"))

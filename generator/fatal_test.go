@@ -98,6 +98,20 @@ var fatalBooks = map[string]fatalBook{
 		toml: "[preprocessor.links]\nafter = ['index']\nbefore = ['index']",
 		want: []string{"book.toml:1: mdBook 0.5 finds that by before and after (drop one of them) each of the preprocessors links, index has to run before the next, and the last before the first; it doesn't start"},
 	},
+	"additional files with the names of folders": {
+		toml:  "[output.html]\nadditional-css = ['css', 'a.html/x.css', 'img', 'look/x.css']\nadditional-js = ['img.png/x.js']",
+		files: map[string]string{"css": "", "a.html/x.css": "", "img": "", "img.png/x.js": "", "look/x.css": ""},
+		pages: map[string]string{"img/x.png": "", "img.png": "", "look/y.png": ""},
+		want: []string{
+			"book.toml: output.html.additional-css or -js names css, which has the name of a folder of the site: rename it",
+			"book.toml: output.html.additional-css or -js names img, which has the name of a folder of the site: rename it",
+		},
+	},
+	"additional files below what has the name of a page": {
+		toml:  "[output.html]\nadditional-css = ['a.html/x.css']\nadditional-js = ['img.png/x.js']",
+		files: map[string]string{"a.html/x.css": "", "img.png/x.js": ""},
+		pages: map[string]string{"img.png": ""},
+	},
 	"names that begin with two dots": {
 		pages: map[string]string{"SUMMARY.md": "- [A](..a.md)\n", "..a.md": "![x](..foo.png)", "..foo.png": "", "..x/..y.png": ""},
 	},

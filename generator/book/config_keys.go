@@ -85,9 +85,10 @@ var htmlKeys = keys{
 		"copy-js": flag, "chapter": keys{anyKey: keys{"enable": flag}},
 	},
 	"git-repository-url": text, "git-repository-icon": text, "input-404": text,
-	"site-url": text, "cname": text, "edit-url-template": text,
-	"live-reload-endpoint": text, "redirect": textMap, "hash-files": flag,
+	"cname": text, "edit-url-template": text, "redirect": textMap, "hash-files": flag,
 	"sidebar-header-nav": flag,
+	// mdbook serve sets these itself, whatever they are.
+	"site-url": free, "live-reload-endpoint": free,
 }
 
 var playgroundKeys = keys{
