@@ -23,10 +23,12 @@ type site struct {
 func (c *checker) newSite(s *summary.Summary) *site {
 	t := &site{chapters: map[string]string{}, files: map[string]bool{}, folders: map[string]bool{".": true},
 		copied: map[string]bool{}, copiedFolders: map[string]bool{".": true}}
-	// Other files of mdBook's own are in none of the folders, or have names with a hash.
-	for _, file := range []string{"css/general.css", "toc.html", ".nojekyll", "index.html", "404.html", "print.html"} {
+	// Other files of mdBook's own have names with a hash.
+	for _, file := range []string{"toc.html", ".nojekyll", "index.html", "404.html", "print.html"} {
 		t.add(file)
 	}
+	addFolders(t.folders, "css")
+	addFolders(t.folders, "fonts")
 	for chapter := range s.Chapters() {
 		if !chapter.Draft() {
 			t.chapters[chapter.HTML()] = chapter.Path()
@@ -35,8 +37,8 @@ func (c *checker) newSite(s *summary.Summary) *site {
 	}
 	for page := range c.book.Pages {
 		if path.Ext(page) == ".md" {
-			page = path.Join(path.Dir(page), ".") // mdBook makes the folder all the same
-			addFolders(t.copiedFolders, page)
+			// It isn't copied, but mdBook makes its folder, if that isn't there by then.
+			addFolders(t.copiedFolders, path.Dir(path.Dir(page)))
 			continue
 		}
 		t.copied[page] = true
@@ -126,6 +128,9 @@ func (c *checker) checkRedirects(s *summary.Summary) []string {
 		}
 		fault, exists := t.redirectFault(r)
 		switch {
+		case fault == "" && slices.Contains(strings.Split(r.address, "/"), ".."):
+			c.warnOfConfig(0, `output.html.redirect redirects %.120q, which holds "..": write the address that it leads to`, r.written)
+			made = append(made, name)
 		case fault != "":
 			c.complain(c.chaptersStay(), "output.html.redirect redirects %.120q, %s", r.written, fault)
 		case exists && r.target != "":
