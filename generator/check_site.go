@@ -190,36 +190,39 @@ func (c *checker) checkSearch(s *summary.Summary) {
 	if c.config.HTMLIgnored {
 		return
 	}
+	known := map[string]bool{}
+	for chapter := range s.Chapters() {
+		if !chapter.Draft() {
+			known[chapter.Path()] = true
+			addFolders(known, path.Dir(chapter.Path()))
+		}
+	}
 	for _, written := range c.config.SearchChapters {
-		found := false
-		for chapter := range s.Chapters() {
-			found = found || !chapter.Draft() && startsWith(chapter.Path(), written)
+		if known[searchPath(written)] {
+			continue
 		}
-		if !found {
-			advice := "write the path of a page, or of a folder of pages, below the source folder"
-			if clean := path.Clean(written); clean != written && clean != "." && strings.HasPrefix(written, "./") {
-				advice = "write " + clean
-			}
-			c.complain(c.chaptersStay(), "output.html.search.chapter has settings for %.120q, which is no chapter's path, nor the beginning of one: %s", written, advice)
+		advice := "write the path of a page, or of a folder of pages, below the source folder"
+		if rest, ok := strings.CutPrefix(written, "./"); ok && known[searchPath(rest)] {
+			advice = "write " + rest
 		}
+		c.complain(c.chaptersStay(), "output.html.search.chapter has settings for %.120q, which is no chapter's path, nor the beginning of one: %s", written, advice)
 	}
 }
 
-// startsWith compares paths as Rust does: element by element, where only what is
-// doubled doesn't count.
-func startsWith(page, prefix string) bool {
-	if strings.HasPrefix(prefix, "/") {
-		return false
+// searchPath is a path as Rust compares it with others: only what is doubled doesn't
+// count. "." is that of nothing, which each path begins with.
+func searchPath(written string) string {
+	if strings.HasPrefix(written, "/") || strings.HasPrefix(written, "./") || written == "." {
+		return "./" + written // no page's
 	}
-	rest := strings.Split(page, "/")
-	for i, element := range strings.Split(prefix, "/") {
-		if element == "" || element == "." && i > 0 {
-			continue
+	var elements []string
+	for element := range strings.SplitSeq(written, "/") {
+		if element != "" && element != "." {
+			elements = append(elements, element)
 		}
-		if len(rest) == 0 || rest[0] != element {
-			return false
-		}
-		rest = rest[1:]
 	}
-	return true
+	if len(elements) == 0 {
+		return "."
+	}
+	return strings.Join(elements, "/")
 }

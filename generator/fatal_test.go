@@ -79,7 +79,7 @@ var fatalBooks = map[string]fatalBook{
 		toml:  "output.html.input-404 = ''",
 		pages: map[string]string{"404.md": "\xff"},
 	},
-	"settings for the search of chapters": {toml: "[output.html.search.chapter]\n'a.md'.enable = false\n'guide'.enable = false\n'guide//README.md/'.enable = true\n''.enable = true"},
+	"settings for the search of chapters": {toml: "[output.html.search.chapter]\n'a.md'.enable = false\n'guide'.enable = false\n'guide//README.md/'.enable = true\n''.enable = true\n'guide/./b.md'.enable = true"},
 	"settings for the search of what is no chapter": {
 		toml: "[output.html.search.chapter]\n'./a.md'.enable = false\n'gui'.enable = false\n'/guide'.enable = true\n'guide/index.md'.enable = true",
 		want: []string{
@@ -88,6 +88,10 @@ var fatalBooks = map[string]fatalBook{
 			`book.toml: output.html.search.chapter has settings for "gui", which is no chapter's path, nor the beginning of one: write the path of a page, or of a folder of pages, below the source folder`,
 			`book.toml: output.html.search.chapter has settings for "guide/index.md", which is no chapter's path, nor the beginning of one: write the path of a page, or of a folder of pages, below the source folder`,
 		},
+	},
+	"settings for the search of the folder itself": {
+		toml: "[output.html.search.chapter]\n'.'.enable = false",
+		want: []string{`book.toml: output.html.search.chapter has settings for ".", which is no chapter's path, nor the beginning of one: write the path of a page, or of a folder of pages, below the source folder`},
 	},
 	"settings for a search that there isn't": {toml: "[output.html.search]\nenable = false\nchapter.'x'.enable = false"},
 	"an empty command": {

@@ -50,7 +50,7 @@ var formerHelpers = map[string]string{
 // What isn't understood is taken for good: a template that mdBook takes has no fault
 // that is certain.
 func Check(files map[string][]byte, redirects bool) []Fault {
-	c := &checker{parsed: map[string]template{}, redirects: redirects}
+	c := &checker{parsed: map[string]template{}, count: map[string]int{}, redirects: redirects}
 	for _, t := range templates {
 		content, ok := files[t.file]
 		if !ok {
@@ -76,6 +76,7 @@ func Check(files map[string][]byte, redirects bool) []Fault {
 
 type checker struct {
 	faults    []Fault
+	count     map[string]int // of faults, by file
 	parsed    map[string]template
 	redirects bool
 	// inlines says that templates define partials of their own.
@@ -114,7 +115,13 @@ func (c *checker) near(offset int) string {
 	return fmt.Sprintf("%.60q", c.text[start:end])
 }
 
+// maxFaults is how many faults of a template are reported: more help nobody.
+const maxFaults = 20
+
 func (c *checker) fault(offset int, certain bool, format string, args ...any) {
+	if c.count[c.file]++; c.count[c.file] > maxFaults {
+		return
+	}
 	c.faults = append(c.faults, Fault{File: c.file, Line: 1 + strings.Count(c.text[:offset], "\n"),
 		Message: fmt.Sprintf(format, args...), Certain: certain})
 }
