@@ -55,6 +55,14 @@ A directory that a view names is relative to the working directory.`,
 	fn := &function.Function{}
 	cmd.Flags().BoolVar(&fn.AllWarnings, "all-warnings", false, "list each warning, even if there are many of a kind")
 	cmd.RunE = func(cmd *cobra.Command, files []string) error {
+		// A file of such a name can be called ./help.
+		switch {
+		case len(files) > 0 && files[0] == "help":
+			return cmd.Help()
+		case len(files) == 1 && files[0] == "version":
+			_, err := fmt.Fprintf(cmd.OutOrStdout(), "fn version %s\n", version)
+			return err
+		}
 		err := run(cmd, fn, files)
 		if err != nil && !function.IsFault(err) {
 			fmt.Fprintf(cmd.ErrOrStderr(), "error: %v\n", err)

@@ -175,31 +175,49 @@ func TestByHandErrors(t *testing.T) {
 		},
 		"a file that is not YAML": {
 			args: []string{"malformed.yaml"},
-			want: "error: malformed.yaml: MalformedYAMLError: yaml: line 1: did not find expected node content\n",
+			want: "error: malformed.yaml: is not YAML: line 1: did not find expected node content\n",
 		},
 		"a file that holds no resource": {
 			args: []string{"scalar.yaml"},
-			want: "error: scalar.yaml: document 0 can't be read: must be a map\n",
+			want: "error: scalar.yaml: document 1 can't be read: must be a map\n",
 		},
 		"an empty file": {
 			args: []string{"empty.yaml"},
-			want: "error: empty.yaml: holds no resource\n",
+			want: "error: empty.yaml: holds no resource: name a file with a MarkdownView\n",
 		},
 		"a file with other resources": {
 			args: []string{"view.yaml", "deploy.yaml"},
-			want: "error: deploy.yaml: holds a resource of kind \"Deployment\": by hand, name only files with MarkdownViews and the ConfigMaps that hold their pages\n",
+			want: "error: deploy.yaml: document 1 is a resource of kind \"Deployment\": by hand, name only files with MarkdownViews and the ConfigMaps that hold their pages\n",
 		},
 		"a misspelt kind": {
 			args: []string{"typo.yaml"},
-			want: "error: typo.yaml: holds a resource of kind \"MarkdownVeiw\": by hand, name only files with MarkdownViews and the ConfigMaps that hold their pages\n",
+			want: "error: typo.yaml: document 1 is a resource of kind \"MarkdownVeiw\": by hand, name only files with MarkdownViews and the ConfigMaps that hold their pages\n",
 		},
 		"no view": {
 			args: []string{"pages.yaml"},
 			want: "error: no MarkdownView to expand: name a file that holds one\n",
 		},
-		"the same view twice": {
+		"the same file twice": {
 			args: []string{"view.yaml", "view.yaml", "pages.yaml"},
-			want: "error: MarkdownView handbook (view.yaml): metadata.name: another MarkdownView has the same name and namespace: rename one of them\n",
+			want: "error: view.yaml is named twice: name each file once\n",
+		},
+		"the same file by two names": {
+			args: []string{"view.yaml", "pages.yaml", "./docs/../view.yaml"},
+			want: "error: view.yaml and ./docs/../view.yaml are the same file: name it once\n",
+		},
+		"standard input twice": {
+			args: []string{"-", "-"},
+			in:   view,
+			want: "error: \"-\" is named twice: standard input can be read only once\n",
+		},
+		"two views of one name": {
+			args: []string{"view.yaml", "missing.yaml", "pages.yaml"},
+			want: "error: MarkdownView handbook (missing.yaml): metadata.name: the MarkdownView in view.yaml has the same name and namespace: rename one of them\n",
+		},
+		"two views of one name in a file": {
+			args: []string{"-", "pages.yaml"},
+			in:   view + "---\n" + view,
+			want: "error: MarkdownView handbook (standard input): metadata.name: another MarkdownView in standard input has the same name and namespace: rename one of them\n",
 		},
 		"a view without its pages": {
 			args: []string{"view.yaml"},
@@ -215,11 +233,11 @@ func TestByHandErrors(t *testing.T) {
 		},
 		"an anchor that holds itself": {
 			args: []string{"loop.yaml"},
-			want: "error: loop.yaml: document 0 can't be read: a YAML anchor holds an alias of itself: write the value out\n",
+			want: "error: loop.yaml: document 1 can't be read: a YAML anchor holds an alias of itself: write the value out\n",
 		},
 		"nothing on standard input": {
 			args: []string{"-"},
-			want: "error: standard input: holds no resource\n",
+			want: "error: standard input: holds no resource: name a file with a MarkdownView\n",
 		},
 		"an unknown flag": {
 			args: []string{"--nope"},
@@ -251,18 +269,18 @@ func TestResourceListErrors(t *testing.T) {
 	}{
 		"nothing":                  {"", wanted + ", but is empty\n"},
 		"only comments":            {"# a\n---\n# b\n", wanted + ", but is empty\n"},
-		"what is not YAML":         {"a: [\n", "error: standard input: MalformedYAMLError: yaml: line 1: did not find expected node content\n"},
+		"what is not YAML":         {"a: [\n", "error: standard input is not YAML: line 1: did not find expected node content\n"},
 		"a word":                   {"hello\n", wanted + ", not something else: it must be a map\n"},
 		"a view":                   {view, wanted + ", not a bare MarkdownView: to expand it by hand, run fn with its file name, or with - for standard input\n"},
 		"another resource":         {pages, wanted + ", not resources of kind \"ConfigMap\"\n"},
 		"several documents":        {files["both.yaml"], wanted + ", not a bare MarkdownView: to expand it by hand, run fn with its file name, or with - for standard input\n"},
 		"a List":                   {files["list.yaml"], wanted + ", not a List\n"},
-		"a list of nothing":        {listHead, wanted + ", and this one has neither items nor functionConfig\n"},
-		"two lists":                {listHead + "items: []\n---\n" + listHead + "items: []\n", wanted + ", in a single document\n"},
+		"a list of nothing":        {listHead, "error: standard input: the ResourceList has neither items nor functionConfig\n"},
+		"two lists":                {listHead + "items: []\n---\n" + listHead + "items: []\n", wanted + ", in a single document: there are 2\n"},
 		"a word as an item":        {listHead + "items: [{kind: A}, a]\n", item(1, "must be a map")},
 		"a list as an item":        {listHead + "items: [[a, b, c]]\n", item(0, "must be a map")},
 		"null as an item":          {listHead + "items: [null]\n", item(0, "must be a map")},
-		"a map as items":           {listHead + "items: {a: b}\n", item(0, "must be a map")},
+		"a map as items":           {listHead + "items: {a: b}\n", "error: standard input: items of the ResourceList must be a list, not a map\n"},
 		"a list as version":        {listHead + "items: [{apiVersion: [v1]}]\n", item(0, "apiVersion must be a string")},
 		"a list as metadata":       {listHead + "items: [{metadata: [a]}]\n", item(0, "metadata must be a map")},
 		"a map as a name":          {listHead + "items: [{metadata: {name: {a: b}}}]\n", item(0, "metadata.name must be a string")},
@@ -273,6 +291,13 @@ func TestResourceListErrors(t *testing.T) {
 		"an endless anchor":        {listHead + "items: [{spec: &a [*a]}]\n", item(0, "a YAML anchor holds an alias of itself: write the value out")},
 		"a merged list":            {listHead + "items: [{spec: &a [b], c: {<<: *a}}]\n", item(0, "the YAML merge key in line 3 needs a map")},
 		"too many aliases":         {listHead + "items:\n- " + indent(bomb), item(0, "the YAML aliases stand for too much: write the values out")},
+		"a text as items":          {listHead + "items: text\n", "error: standard input: items of the ResourceList must be a list, not a text\n"},
+		"items twice":              {listHead + "items: []\nitems: [{kind: A}]\n", "error: standard input: items is there twice\n"},
+		"a misspelt field":         {listHead + "items: []\nfunctionconfig: {}\n", "error: standard input: the ResourceList has a field that isn't known: \"functionconfig\"\n"},
+		"a view beside a list":     {listHead + "items: []\n---\n" + view, wanted + ", in a single document: there are 2\n"},
+		"a list beside a view":     {view + "---\n" + listHead + "items: []\n", wanted + ", not a bare MarkdownView: to expand it by hand, run fn with its file name, or with - for standard input\n"},
+		"a view after the end":     {listHead + "items: []\n... # end\n" + view, "error: standard input is not YAML: line 5: something follows the end of a document: begin the next one with \"---\"\n"},
+		"two JSON values":          {`{"kind": "ResourceList", "items": []} {"kind": "ResourceList", "items": []}`, wanted + ", in a single document: there are 2\n"},
 		"a word as functionConfig": {listHead + "functionConfig: a\nitems: []\n", "error: standard input: the functionConfig can't be read: must be a map\n"},
 	}
 	for name, test := range tests {
@@ -284,7 +309,34 @@ func TestResourceListErrors(t *testing.T) {
 	}
 }
 
+// What is no document of its own doesn't count, and nor does how the list is written.
+func TestResourceListsAsTheyMayCome(t *testing.T) {
+	config := `{"apiVersion": "view.zoetrope.github.io/v1", "kind": "MarkdownView", "metadata": {"name": "handbook"}, "spec": {"markdowns": {"SUMMARY.md": "- [A](a.md)", "a.md": "\ud83d\ude00"}}}`
+	yaml := listHead + "functionConfig: " + strings.ReplaceAll(config, `\ud83d\ude00`, "😀") + "\n"
+	for name, in := range map[string]string{
+		"with empty documents beside it": "---\n---\n# nothing\n---\n" + yaml + "---\n",
+		"in JSON":                        `{"apiVersion": "config.kubernetes.io/v1", "kind": "ResourceList", "items": [], "functionConfig": ` + config + `}`,
+		"with a byte order mark":         "\ufeff" + yaml,
+		"with Windows' line ends":        strings.ReplaceAll(yaml, "\n", "\r\n"),
+		"with a Mac's line ends":         strings.ReplaceAll(yaml, "\n", "\r"),
+		"with its items by an alias":     strings.Replace(yaml, "kind: ResourceList\n", "kind: ResourceList\nmetadata: {annotations: &none {}}\nresults: &i []\nitems: *i\n", 1),
+		"with its own fields by a merge": "<<: {" + strings.ReplaceAll(strings.TrimSpace(listHead), "\n", ", ") + ", functionConfig: " + config[:len(config)-len(`"\ud83d\ude00"}}}`)] + `"😀"}}}}` + "\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := runCommand(nil, in)
+			if got.failed || got.errOut != "" || strings.Count(got.out, "\n  kind: Service\n") != 1 || !strings.Contains(got.out, `a.md: "\U0001F600"`) {
+				t.Errorf("failed: %t\n%s\n%s", got.failed, got.errOut, got.out)
+			}
+		})
+	}
+}
+
 func TestHelpAndVersion(t *testing.T) {
+	for _, word := range []string{"help", "version"} {
+		if diff := cmp.Diff(runCommand([]string{"--" + word}, ""), runCommand([]string{word}, ""), cmp.AllowUnexported(ran{})); diff != "" {
+			t.Errorf("fn %s is not fn --%s: %s", word, word, diff)
+		}
+	}
 	help := runCommand([]string{"--help"}, "")
 	if help.failed || help.errOut != "" {
 		t.Errorf("failed: %t, standard error: %s", help.failed, help.errOut)

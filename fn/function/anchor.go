@@ -3,6 +3,7 @@ package function
 import (
 	"errors"
 	"fmt"
+	"maps"
 
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 )
@@ -122,7 +123,7 @@ func (r *resolving) copyMap(node *yaml.Node) (*yaml.Node, error) {
 	copied := *node
 	copied.Anchor, copied.Content = "", nil
 	var merged []*yaml.Node
-	has := map[string]bool{}
+	has, merges := map[string]bool{}, 0
 	for i := 0; i+1 < len(node.Content); i += 2 {
 		key, err := r.copy(node.Content[i])
 		if err != nil {
@@ -132,13 +133,17 @@ func (r *resolving) copyMap(node *yaml.Node) (*yaml.Node, error) {
 		if err != nil {
 			return nil, err
 		}
-		switch {
-		case !isMergeKey(key):
+		if !isMergeKey(key) {
 			has[key.Value] = true
 			copied.Content = append(copied.Content, key, value)
-		case value.Kind == yaml.SequenceNode:
+			continue
+		}
+		if merges++; merges > 1 {
+			return nil, fmt.Errorf("line %d: the YAML merge key << is there twice: use one, with a list of the maps", key.Line)
+		}
+		if value.Kind == yaml.SequenceNode {
 			merged = append(merged, value.Content...)
-		default:
+		} else {
 			merged = append(merged, value)
 		}
 	}
@@ -146,12 +151,18 @@ func (r *resolving) copyMap(node *yaml.Node) (*yaml.Node, error) {
 		if m.Kind != yaml.MappingNode {
 			return nil, fmt.Errorf("the YAML merge key in line %d needs a map", node.Line)
 		}
+		own := map[string]bool{}
 		for i := 0; i+1 < len(m.Content); i += 2 {
-			if key := m.Content[i]; !has[key.Value] {
-				has[key.Value] = true
+			key := m.Content[i]
+			if own[key.Value] {
+				return nil, fmt.Errorf("line %d: %.60q is there twice in a map that is merged: drop one of them", key.Line, key.Value)
+			}
+			own[key.Value] = true
+			if !has[key.Value] {
 				copied.Content = append(copied.Content, key, m.Content[i+1])
 			}
 		}
+		maps.Copy(has, own)
 	}
 	return &copied, nil
 }

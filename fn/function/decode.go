@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"strings"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/kustomize/kyaml/fn/framework"
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 )
@@ -44,6 +45,8 @@ func decodeField(node *yaml.RNode, path string, into any) []fieldFault {
 // decoder turns YAML into what JSON can say.
 type decoder struct {
 	faults []fieldFault
+	// written has the values, by path, that don't look as they were written: 2.0, y.
+	written map[string]string
 }
 
 func (d *decoder) fault(path, format string, args ...any) {
@@ -62,6 +65,8 @@ func (d *decoder) value(node *yaml.Node, path string) any {
 				d.fault(path, "a key is a list or a map: it must be a string")
 			case twice:
 				d.fault(at, "is there twice: drop one of them")
+			default:
+				d.checkKey(node.Content[i], at)
 			}
 			fields[key] = d.value(node.Content[i+1], at)
 		}
@@ -73,7 +78,27 @@ func (d *decoder) value(node *yaml.Node, path string) any {
 		}
 		return list
 	default:
-		return d.scalar(node, path)
+		value := d.scalar(node, path)
+		if _, isString := value.(string); !isString && value != nil {
+			if d.written == nil {
+				d.written = map[string]string{}
+			}
+			d.written[path] = node.Value
+		}
+		return value
+	}
+}
+
+// checkKey finds a key that kubectl, which makes a string of it, reads as another.
+func (d *decoder) checkKey(key *yaml.Node, at string) {
+	switch value := (&decoder{}).scalar(key, at).(type) {
+	case string:
+	case nil:
+		d.fault(at, "the key is null: put it in quotes")
+	default:
+		if read := fmt.Sprint(value); read != key.Value {
+			d.fault(at, "kubectl reads the key as %s: put it in quotes", read)
+		}
 	}
 }
 
@@ -167,7 +192,7 @@ func (d *decoder) check(value any, t reflect.Type, path string) {
 		fits = fits && !reflect.Zero(t).OverflowInt(int64(n))
 	}
 	if !fits {
-		d.fault(path, "must be %s, not %s", typeName(t), describe(value, t))
+		d.fault(path, "must be %s, not %s", typeName(t), d.describe(value, path, t))
 	}
 }
 
@@ -183,13 +208,41 @@ func (d *decoder) checkFields(values map[string]any, t reflect.Type, path string
 	}
 }
 
-// checkUnmarshaler has a type that reads itself, such as a duration, do so.
+// checkUnmarshaler has a type that reads itself, such as a duration, do so. What
+// such a type says of a value that it can't read is meant for programmers.
 func (d *decoder) checkUnmarshaler(value any, into json.Unmarshaler, path string) {
 	encoded, err := json.Marshal(value)
 	if err == nil {
 		err = json.Unmarshal(encoded, into)
 	}
-	if err != nil {
-		d.fault(path, "%s can't be read: %v", describe(value, nil), err)
+	if err == nil {
+		return
 	}
+	written := d.describe(value, path, nil)
+	switch into.(type) {
+	case *metav1.Duration:
+		d.fault(path, "must be a duration such as 10m or 1h30m, not %s", written)
+	case *metav1.Time:
+		d.fault(path, "must be a time such as 2006-01-02T15:04:05Z, not %s", written)
+	default:
+		d.fault(path, "%s can't be read: %v", written, err)
+	}
+}
+
+// describe says what a value is, as it was written, and what to do when a string is
+// wanted.
+func (d *decoder) describe(value any, path string, wanted reflect.Type) string {
+	switch value := value.(type) {
+	case map[string]any:
+		return "a map"
+	case []any:
+		return "a list"
+	case string:
+		return fmt.Sprintf("%.60q", value)
+	}
+	text := fmt.Sprintf("%.60s", d.written[path])
+	if wanted != nil && wanted.Kind() == reflect.String {
+		text += ": put it in quotes"
+	}
+	return text
 }

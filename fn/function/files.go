@@ -1,12 +1,11 @@
 package function
 
 import (
-	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"os"
-	"regexp"
-	"strings"
+	"slices"
 
 	"sigs.k8s.io/kustomize/kyaml/kio"
 	"sigs.k8s.io/kustomize/kyaml/kio/kioutil"
@@ -15,10 +14,16 @@ import (
 	v1 "github.com/zoetrope/markdown-view/api/v1"
 )
 
+// stdin is the name of standard input among files.
+const stdin = "-"
+
 // RunOnFiles writes what the MarkdownViews in files expand to, and nothing else,
 // to out. "-" stands for in. On an error nothing is written to out; it is a
 // framework.Results, and printed on errOut, when views are at fault.
 func RunOnFiles(fn *Function, files []string, in io.Reader, out, errOut io.Writer) error {
+	if err := checkNames(files); err != nil {
+		return err
+	}
 	var items []*yaml.RNode
 	for _, name := range files {
 		read, err := readFile(name, in)
@@ -39,54 +44,91 @@ func RunOnFiles(fn *Function, files []string, in io.Reader, out, errOut io.Write
 	return text.writeTo(out)
 }
 
-// afterEnd finds what kyaml leaves out: all that follows the end of a document but
-// isn't set off as another one.
-var afterEnd = regexp.MustCompile(`(?m)^\.\.\.[ \t\r]*\n(?:[ \t\r]*(?:#.*)?\n)*(?:[^-#\s]|-[^-]|--[^-])`)
-
+// readFile returns what a file holds. Results name the file that a view was read from.
 func readFile(name string, in io.Reader) ([]*yaml.RNode, error) {
 	text, err := readAll(name, in)
 	if err != nil {
 		return nil, err
 	}
-	if name == "-" {
+	if name == stdin {
 		name = "standard input"
 	}
-	if afterEnd.Match(text) {
-		return nil, fmt.Errorf("%s: something follows the line \"...\", which ends the document: begin the next one with \"---\"", name)
-	}
-	reader := kio.ByteReader{Reader: bytes.NewReader(text), OmitReaderAnnotations: true}
-	items, err := reader.Read()
+	found, err := documents(text)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	if len(items) == 0 {
-		return nil, fmt.Errorf("%s: holds no resource", name)
-	}
-	for i, item := range items {
-		if items[i], err = withoutAliases(item); err != nil {
-			return nil, fmt.Errorf("%s: document %d can't be read: %w", name, i, err)
-		}
-		switch kind := items[i].GetKind(); kind {
-		case v1.Kind:
-			if got := items[i].GetApiVersion(); !strings.HasPrefix(got, v1.GroupVersion.Group+"/") {
-				return nil, fmt.Errorf("%s: holds a %s of apiVersion %q: use %s", name, kind, got, v1.GroupVersion)
-			}
-		case "ConfigMap":
-		case "":
-			return nil, fmt.Errorf("%s: document %d has no kind", name, i)
-		default:
-			return nil, fmt.Errorf("%s: holds a resource of kind %q: by hand, name only files with MarkdownViews and the ConfigMaps that hold their pages", name, kind)
-		}
-		// Results name the file that a view was read from.
-		if err := items[i].PipeE(yaml.SetAnnotation(kioutil.PathAnnotation, name)); err != nil {
+	var items []*yaml.RNode
+	for _, document := range found {
+		held, err := resources(fmt.Sprintf("document %d", document.number), document.node)
+		if err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
+		for _, resource := range held {
+			if err := checkKind(resource); err != nil {
+				return nil, fmt.Errorf("%s: %w", name, err)
+			}
+			if err := resource.node.PipeE(yaml.SetAnnotation(kioutil.PathAnnotation, name)); err != nil {
+				return nil, fmt.Errorf("%s: %s: %w", name, resource.at, err)
+			}
+			items = append(items, resource.node)
+		}
+	}
+	if len(items) == 0 {
+		return nil, fmt.Errorf("%s: holds no resource: name a file with a %s", name, v1.Kind)
 	}
 	return items, nil
 }
 
+func checkKind(from found) error {
+	const wanted = "by hand, name only files with MarkdownViews and the ConfigMaps that hold their pages"
+	switch kind, apiVersion := from.node.GetKind(), from.node.GetApiVersion(); {
+	case kind == "":
+		return fmt.Errorf("%s has no kind: write kind: %s, or kind: ConfigMap", from.at, v1.Kind)
+	case kind == v1.Kind && apiVersion != v1.GroupVersion.String():
+		return fmt.Errorf("%s is a %s of %s: use %s", from.at, kind, written(apiVersion), v1.GroupVersion)
+	case kind == "ConfigMap" && apiVersion != "v1":
+		return fmt.Errorf("%s is a %s of %s: use v1", from.at, kind, written(apiVersion))
+	case kind != v1.Kind && kind != "ConfigMap":
+		return fmt.Errorf("%s is a resource of kind %q: %s", from.at, kind, wanted)
+	}
+	return nil
+}
+
+func written(apiVersion string) string {
+	if apiVersion == "" {
+		return "no apiVersion"
+	}
+	return fmt.Sprintf("apiVersion %q", apiVersion)
+}
+
+// checkNames finds files that are named twice.
+func checkNames(names []string) error {
+	seen := map[string]os.FileInfo{}
+	for i, name := range names {
+		switch {
+		case slices.Contains(names[:i], name) && name == stdin:
+			return errors.New(`"-" is named twice: standard input can be read only once`)
+		case slices.Contains(names[:i], name):
+			return fmt.Errorf("%s is named twice: name each file once", name)
+		case name == stdin:
+			continue
+		}
+		info, err := os.Stat(name)
+		if err != nil {
+			continue // reading it says what is wrong
+		}
+		for _, other := range sortedKeys(seen) {
+			if os.SameFile(info, seen[other]) {
+				return fmt.Errorf("%s and %s are the same file: name it once", other, name)
+			}
+		}
+		seen[name] = info
+	}
+	return nil
+}
+
 func readAll(name string, in io.Reader) ([]byte, error) {
-	if name == "-" {
+	if name == stdin {
 		return io.ReadAll(in)
 	}
 	if info, err := os.Stat(name); err == nil && info.IsDir() {

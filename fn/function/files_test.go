@@ -21,15 +21,15 @@ func TestAFileIsReadWhollyOrNotAtAll(t *testing.T) {
 	}{
 		"a view of a misspelt group": {
 			goodView + "---\n" + strings.Replace(other, "zoetrope", "zoetrop", 1),
-			`FILE: holds a MarkdownView of apiVersion "view.zoetrop.github.io/v1": use view.zoetrope.github.io/v1`,
+			`FILE: document 2 is a MarkdownView of apiVersion "view.zoetrop.github.io/v1": use view.zoetrope.github.io/v1`,
 		},
 		"a view without an apiVersion": {
 			strings.Replace(goodView, "apiVersion: view.zoetrope.github.io/v1\n", "", 1),
-			`FILE: holds a MarkdownView of apiVersion "": use view.zoetrope.github.io/v1`,
+			`FILE: document 1 is a MarkdownView of no apiVersion: use view.zoetrope.github.io/v1`,
 		},
 		"a view after the end of the document": {
 			goodView + "...\n\n# more\n" + other,
-			`FILE: something follows the line "...", which ends the document: begin the next one with "---"`,
+			`FILE: is not YAML: line 8: something follows the end of a document: begin the next one with "---"`,
 		},
 		"an end of the document, and another document": {goodView + "...\n---\n" + other, ""},
 		"an end of the document, and nothing":          {goodView + "...\n# the end\n", ""},

@@ -8,6 +8,8 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/fn/framework"
 	"sigs.k8s.io/kustomize/kyaml/kio/kioutil"
 	"sigs.k8s.io/kustomize/kyaml/yaml"
+
+	v1 "github.com/zoetrope/markdown-view/api/v1"
 )
 
 // faultOf is an error about a field of a resource; field may be empty.
@@ -64,4 +66,17 @@ func Line(r *framework.Result) string {
 		line += r.Field.Path + ": "
 	}
 	return line + r.Message
+}
+
+// another says which view has a node's name, by its file if it has one.
+func another(view, node *yaml.RNode) string {
+	file, _, _ := kioutil.GetFileAnnotations(view)
+	other, _, _ := kioutil.GetFileAnnotations(node)
+	switch file {
+	case "":
+		return "another " + v1.Kind
+	case other:
+		return "another " + v1.Kind + " in " + file
+	}
+	return "the " + v1.Kind + " in " + file
 }

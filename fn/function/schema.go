@@ -45,25 +45,6 @@ func typeName(t reflect.Type) string {
 	}
 }
 
-// describe says what a value is, and what to do when a string is wanted.
-func describe(value any, wanted reflect.Type) string {
-	var text string
-	switch value := value.(type) {
-	case map[string]any:
-		return "a map"
-	case []any:
-		return "a list"
-	case string:
-		return fmt.Sprintf("%.60q", value)
-	default:
-		text = fmt.Sprint(value)
-	}
-	if wanted != nil && wanted.Kind() == reflect.String {
-		text += ": put it in quotes"
-	}
-	return text
-}
-
 // suggestion names the one of known that comes closest to name, or is "" when
 // none is close.
 func suggestion(name string, known []string) string {

@@ -23,16 +23,16 @@ type view struct {
 // expand expands each view by itself, so that all faults of all views are found.
 func (f *Function) expand(nodes []*yaml.RNode, input *index, config config) []*view {
 	views := make([]*view, 0, len(nodes))
-	seen := map[id]bool{}
+	seen := map[id]*yaml.RNode{}
 	for _, node := range nodes {
 		v := &view{node: node}
 		views = append(views, v)
 		key := idOf(node)
-		if seen[key] {
-			v.results = append(v.results, faultOf(node, "metadata.name", "another MarkdownView has the same name and namespace: rename one of them"))
+		if first := seen[key]; first != nil {
+			v.results = append(v.results, faultOf(node, "metadata.name", "%s has the same name and namespace: rename one of them", another(first, node)))
 			continue
 		}
-		seen[key] = true
+		seen[key] = node
 		f.expandOne(v, input, config)
 	}
 	return views

@@ -1,0 +1,117 @@
+package function
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"sigs.k8s.io/kustomize/kyaml/kio"
+	"sigs.k8s.io/kustomize/kyaml/yaml"
+)
+
+const (
+	itemsField          = "items"
+	functionConfigField = "functionConfig"
+	resultsField        = "results"
+)
+
+// found is a resource of a file.
+type found struct {
+	// at says where it is in the file.
+	at   string
+	node *yaml.RNode
+}
+
+// resources returns what a document holds: itself, or the items of a list and of
+// lists in it. As kubectl does, it gives the items of a typed list, such as a
+// ConfigMapList, the kind that its name implies.
+func resources(at string, node *yaml.Node) ([]found, error) {
+	resolved, err := withoutAliases(yaml.NewRNode(node))
+	if err != nil {
+		return nil, fmt.Errorf("%s can't be read: %w", at, err)
+	}
+	return flatten(nil, at+": ", found{at, resolved})
+}
+
+// flatten appends to all. The document is part of what an item is called.
+func flatten(all []found, document string, from found) ([]found, error) {
+	kind, apiVersion := from.node.GetKind(), from.node.GetApiVersion()
+	items := from.node.Field(itemsField)
+	itemKind, isList := strings.CutSuffix(kind, "List")
+	switch {
+	case kind == kio.ResourceListKind && !from.node.Field(functionConfigField).IsNilOrEmpty():
+		return nil, fmt.Errorf("%s: a ResourceList with a functionConfig is read from standard input, without a file's name", from.at)
+	case isList:
+		if err := checkList(from.node.YNode(), kind); err != nil {
+			return nil, fmt.Errorf("%s: %w", from.at, err)
+		}
+	case items != nil && kind != "":
+		return nil, fmt.Errorf("%s: a %s has no items: if it is a list, its kind is %sList", from.at, kind, kind)
+	default:
+		return append(all, from), nil
+	}
+	if kind == kio.ResourceListKind {
+		itemKind = ""
+	}
+	for i, node := range items.Value.Content() {
+		item := found{fmt.Sprintf("%s%s[%d]", document, itemsField, i), yaml.NewRNode(node)}
+		if err := checkShape(node); err != nil {
+			return nil, fmt.Errorf("%s can't be read: %w", item.at, err)
+		}
+		if item.node.GetKind() == "" && item.node.GetApiVersion() == "" && itemKind != "" {
+			item.node.SetKind(itemKind)
+			item.node.SetApiVersion(apiVersion)
+		}
+		var err error
+		if all, err = flatten(all, item.at+".", item); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+// checkList returns what keeps a list without aliases at its root from being read.
+// Only a ResourceList that has a functionConfig may have no items.
+func checkList(list *yaml.Node, kind string) error {
+	known := []string{yaml.APIVersionField, yaml.KindField, yaml.MetadataField, itemsField}
+	if kind == kio.ResourceListKind {
+		known = append(known, functionConfigField, resultsField)
+	}
+	unknown, hasItems := "", false
+	err := eachField(list, "", func(key string, value *yaml.Node) error {
+		switch {
+		case key == itemsField:
+			hasItems = true
+			return mustBeList(value, kind)
+		case key == functionConfigField && kind == kio.ResourceListKind:
+			hasItems = true
+		case !slices.Contains(known, key) && unknown == "":
+			unknown = key
+		}
+		return nil
+	})
+	switch {
+	case err != nil:
+		return err
+	case !hasItems && unknown != "":
+		return fmt.Errorf("the %s has no items, but %.60q", kind, unknown)
+	case unknown != "":
+		return fmt.Errorf("the %s has a field that isn't known: %.60q", kind, unknown)
+	case !hasItems && kind == kio.ResourceListKind:
+		return fmt.Errorf("the %s has neither items nor functionConfig", kind)
+	case !hasItems:
+		return fmt.Errorf("the %s has no items", kind)
+	}
+	return nil
+}
+
+func mustBeList(items *yaml.Node, kind string) error {
+	what := "a text"
+	switch {
+	case items.Kind == yaml.SequenceNode, isNull(items):
+		return nil
+	case items.Kind == yaml.MappingNode:
+		what = "a map"
+	}
+	return fmt.Errorf("items of the %s must be a list, not %s", kind, what)
+}

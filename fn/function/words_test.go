@@ -1,0 +1,62 @@
+package function
+
+import (
+	"io"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// messages returns what is printed of a view whose fields are these.
+func messages(t *testing.T, fields string) string {
+	t.Helper()
+	view := "apiVersion: view.zoetrope.github.io/v1\nkind: MarkdownView\nmetadata: {name: a}\n" + fields + "\n"
+	var errOut strings.Builder
+	if err := RunOnFiles(&Function{WorkingDirectory: fstest.MapFS{}}, []string{"-"}, strings.NewReader(view), io.Discard, &errOut); err != nil && !IsFault(err) {
+		return err.Error()
+	}
+	return strings.TrimSuffix(strings.ReplaceAll(errOut.String(), "error: MarkdownView a (standard input): ", ""), "\n")
+}
+
+func TestFaultsSayWhatToWrite(t *testing.T) {
+	const pages = `markdowns: {SUMMARY.md: "- [A](a.md)", a.md: ""}`
+	const duration = "must be a duration such as 10m or 1h30m, not "
+	const whole = "must be a whole number up to 2147483647, in digits only, not "
+	spec := func(field string) string { return "spec: {" + pages + ", " + field + "}" }
+	tests := map[string]struct{ fields, want string }{
+		"a duration without a unit":         {spec("interval: 10"), "spec.interval: " + duration + "10"},
+		"a quoted one without a unit":       {spec("interval: '10'"), "spec.interval: " + duration + `"10"`},
+		"a duration in days":                {spec("timeout: 1d"), "spec.timeout: " + duration + `"1d"`},
+		"a duration with a space":           {spec("timeout: 10 m"), "spec.timeout: " + duration + `"10 m"`},
+		"a duration that is true":           {spec("timeout: y"), "spec.timeout: " + duration + "y"},
+		"a duration that is a map":          {spec("interval: {minutes: 10}"), "spec.interval: " + duration + "a map"},
+		"a duration that is a list":         {spec("interval: [10m]"), "spec.interval: " + duration + "a list"},
+		"a duration that is empty":          {spec("interval: ''"), "spec.interval: " + duration + `""`},
+		"a number with a point":             {spec("replicas: 2.0"), "spec.replicas: " + whole + "2.0"},
+		"a number with an exponent":         {spec("replicas: 1e3"), "spec.replicas: " + whole + "1e3"},
+		"a number in quotes":                {spec("replicas: '2'"), "spec.replicas: " + whole + `"2"`},
+		"a number that is too large":        {spec("replicas: 0x100000000"), "spec.replicas: " + whole + "0x100000000"},
+		"a number that is none":             {spec("replicas: .nan"), "spec.replicas: " + whole + ".nan"},
+		"yes as a number":                   {spec("replicas: y"), "spec.replicas: " + whole + "y"},
+		"a number as an image":              {spec("viewerImage: 0x10"), "spec.viewerImage: must be a string, not 0x10: put it in quotes"},
+		"yes as an image":                   {spec("viewerImage: On"), "spec.viewerImage: must be a string, not On: put it in quotes"},
+		"an octal number as an image":       {spec("viewerImage: 010"), "spec.viewerImage: must be a string, not 010: put it in quotes"},
+		"a word as true":                    {spec("suspend: sometimes"), `spec.suspend: must be true or false, not "sometimes"`},
+		"a key that is true to kubectl":     {"spec: {" + strings.Replace(pages, "}", ", on: ''}}", 1), "spec.markdowns.on: kubectl reads the key as true: put it in quotes"},
+		"a key that is a number to kubectl": {"spec: {" + strings.Replace(pages, "}", ", 010: ''}}", 1), "spec.markdowns.010: kubectl reads the key as 8: put it in quotes"},
+		"a key that is null":                {"spec: {" + strings.Replace(pages, "}", ", ~: ''}}", 1), "spec.markdowns.~: the key is null: put it in quotes"},
+		"a key twice in a merged map":       {"spec: {<<: {" + strings.Replace(pages, "}", ", a.md: b}}}", 1), "spec.markdowns[a.md]: is there twice: drop one of them"},
+		"a key twice in one of several":     {"spec: {<<: [{" + pages + "}, {replicas: 1, replicas: 2}]}", `document 1 can't be read: line 4: "replicas" is there twice in a map that is merged: drop one of them`},
+		"two merge keys":                    {"spec: {" + pages + ", <<: {replicas: 1}, <<: {replicas: 2}}", "document 1 can't be read: line 4: the YAML merge key << is there twice: use one, with a list of the maps"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			got := messages(t, test.fields)
+			if diff := cmp.Diff(test.want, strings.TrimPrefix(got, "standard input: ")); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
