@@ -46,8 +46,10 @@ func (f *Function) Process(list *framework.ResourceList) error {
 	}
 	items := list.Items
 	if config.mode == Expand {
-		if items, faults = input.place(views); len(faults) > 0 {
-			list.Results = append(list.Results, faults...)
+		var found framework.Results
+		items, found = input.place(views)
+		list.Results = append(list.Results, found...)
+		if failed(found) {
 			return list.Results
 		}
 	}

@@ -21,15 +21,16 @@ type placement struct {
 	// leftover are the ConfigMaps that an earlier run made beside a view's first,
 	// by namespace and name of the view.
 	leftover map[[2]string][]int
+	files    files
 }
 
 // place returns the items with what the views expand to: an object that is there
 // already is replaced where it stands, others are added at the end, shards that a
 // view no longer has are dropped. The views stay, marked as local configuration:
 // kustomize then leaves them out of what it prints, and kpt out of what it
-// applies. Nothing is changed when there are faults.
+// applies. Nothing is changed when there are faults among the results.
 func (x *index) place(views []*view) ([]*yaml.RNode, framework.Results) {
-	p := &placement{index: x, replaced: map[int]*yaml.RNode{}, dropped: map[int]bool{}, leftover: x.shards()}
+	p := &placement{index: x, replaced: map[int]*yaml.RNode{}, dropped: map[int]bool{}, leftover: x.shards(), files: x.files()}
 	for _, v := range views {
 		p.placeObjects(v)
 	}
@@ -42,6 +43,7 @@ func (x *index) place(views []*view) ([]*yaml.RNode, framework.Results) {
 	if len(p.faults) > 0 {
 		return nil, p.faults
 	}
+	notes := p.dropOrphans(views)
 	items := make([]*yaml.RNode, 0, len(x.items)+len(p.added))
 	for i, item := range x.items {
 		switch object := p.replaced[i]; {
@@ -53,7 +55,7 @@ func (x *index) place(views []*view) ([]*yaml.RNode, framework.Results) {
 			items = append(items, item.raw)
 		}
 	}
-	return append(items, p.added...), nil
+	return append(items, p.added...), notes
 }
 
 // shards returns the ConfigMaps that were generated beside the first of a view.
@@ -79,6 +81,9 @@ func (p *placement) placeObjects(v *view) {
 		generated[key] = true
 		switch at := p.byID[key]; {
 		case len(at) == 0:
+			if err := p.files.placeBeside(v.node, object); err != nil {
+				p.faults = append(p.faults, faultOf(v.node, "", "%s %s can't be given a file: %v", key.kind, key.name, err))
+			}
 			p.add(v, object)
 		case len(at) > 1:
 			p.faults = append(p.faults, faultOf(v.node, "metadata.name", "%s %s, which this view expands to, is among the resources %d times: keep one", key.kind, key.name, len(at)))
@@ -132,7 +137,7 @@ func (p *placement) markLocal(v *view) {
 }
 
 // keepToolAnnotations carries over what kustomize and kpt use to tell which
-// resource is which, and in which file it belongs.
+// resource is which, and in which file it belongs, as it is written.
 func keepToolAnnotations(from, to *yaml.RNode) {
 	annotations := to.GetAnnotations()
 	kept := false
@@ -142,17 +147,36 @@ func keepToolAnnotations(from, to *yaml.RNode) {
 			kept = true
 		}
 	}
-	if kept {
-		// SetAnnotations fails only for a node that is no map.
-		_ = to.SetAnnotations(annotations)
+	if !kept {
+		return
 	}
+	// Neither fails for a map.
+	_ = to.SetAnnotations(annotations)
+	_ = annotationsOf(from).VisitFields(func(field *yaml.MapNode) error {
+		if copied := annotationsOf(to).Field(field.Key.YNode().Value); copied != nil && isToolAnnotation(field.Key.YNode().Value) {
+			copied.Value.SetYNode(field.Value.Copy().YNode())
+		}
+		return nil
+	})
+}
+
+func annotationsOf(node *yaml.RNode) *yaml.RNode {
+	metadata := node.Field(yaml.MetadataField)
+	if metadata == nil {
+		return nil
+	}
+	if field := metadata.Value.Field(yaml.AnnotationsField); field != nil {
+		return field.Value
+	}
+	return nil
 }
 
 func isToolAnnotation(key string) bool {
 	prefix, _, _ := strings.Cut(key, "/")
 	switch prefix {
-	case "internal.config.kubernetes.io", "config.kubernetes.io", "config.k8s.io", "kustomize.config.k8s.io":
+	case "internal.config.kubernetes.io", "config.kubernetes.io", "config.k8s.io", "kustomize.config.k8s.io",
+		"kpt.dev", "client.lifecycle.config.k8s.io", "cli-utils.sigs.k8s.io":
 		return true
 	}
-	return false
+	return strings.HasSuffix(prefix, ".kpt.dev")
 }

@@ -12,7 +12,7 @@ import (
 
 // RunOnResourceList reads a ResourceList from in and writes one to out. Results
 // stand in the list, and on errOut as text for those who drop them: kustomize
-// does. The error is a framework.Results when views are at fault; the list then
+// does, and kpt doesn't. The error is a framework.Results when views are at fault; the list then
 // has its items as they came. With any other error nothing is written to out.
 //
 // It is framework.Execute, but for the annotations that tell which resource is
@@ -23,8 +23,11 @@ func RunOnResourceList(fn *Function, in io.Reader, out, errOut io.Writer) error 
 	if err != nil {
 		return err
 	}
+	areShown := kptShowsResults(list.Items)
 	fault := fn.Process(list)
-	printResults(errOut, list.Results)
+	if !areShown {
+		printResults(errOut, list.Results)
+	}
 	if err := write(writer, list, out); err != nil {
 		return err
 	}
