@@ -86,17 +86,17 @@ func (x *index) holdsOnly(node *yaml.RNode) bool {
 	return !slices.ContainsFunc(x.items, func(other item) bool { return other.id != itself })
 }
 
-// strangers are items of our API group that nothing is known of: a misspelt kind
-// would otherwise leave its view out without a word.
+// strangers are items of our API group that nothing is known of, and views inside
+// lists: a misspelt kind would otherwise leave its view out without a word.
 func (x *index) strangers() framework.Results {
 	var list framework.Results
 	for _, item := range x.items {
 		group, _, _ := strings.Cut(item.id.apiVersion, "/")
-		known := item.id.isView() || item.id.apiVersion == v1.GroupVersion.String() && item.id.kind == TransformerKind
+		known := item.id.isView() || item.id.apiVersion == v1.GroupVersion.String() && (item.id.kind == TransformerKind || item.id.kind == v1.Kind+"List")
 		if group == v1.GroupVersion.Group && !known {
 			list = append(list, faultOf(item.node, "kind", "apiVersion %s, kind %s is not known: use apiVersion %s, kind %s",
 				item.id.apiVersion, item.id.kind, v1.GroupVersion, v1.Kind))
 		}
 	}
-	return list
+	return append(list, x.lists()...)
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"sigs.k8s.io/kustomize/kyaml/fn/framework"
 	"sigs.k8s.io/kustomize/kyaml/kio"
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 )
@@ -114,4 +115,46 @@ func mustBeList(items *yaml.Node, kind string) error {
 		what = "a map"
 	}
 	return fmt.Errorf("items of the %s must be a list, not %s", kind, what)
+}
+
+// lists are faults of items that are lists and hold what the function would use: kpt
+// passes a file's list as it is, where kustomize passes its items.
+func (x *index) lists() framework.Results {
+	wanted := x.configMapNames()
+	var faults framework.Results
+	for _, item := range x.items {
+		if item.node == nil || !strings.HasSuffix(item.id.kind, "List") {
+			continue
+		}
+		held, err := flatten(nil, "", found{node: item.node.Copy()})
+		if err != nil {
+			continue // it is another's, and may be no list at all
+		}
+		for _, one := range held {
+			key := idOf(one.node)
+			if key.isView() || key.isConfigMap() && wanted[key.name] {
+				faults = append(faults, faultOf(item.node, strings.TrimSuffix(one.at, "."), "%s %s isn't read inside a list: write it as a document of its own", key.kind, key.name))
+			}
+		}
+	}
+	return faults
+}
+
+// configMapNames are those that views name.
+func (x *index) configMapNames() map[string]bool {
+	names := map[string]bool{}
+	for _, view := range x.views() {
+		sources, err := view.Pipe(yaml.Lookup("spec", "contentFrom"))
+		if err != nil || sources == nil {
+			continue
+		}
+		// What is no list of maps is a fault of the view's own.
+		_ = sources.VisitElements(func(source *yaml.RNode) error {
+			if name, err := source.Pipe(yaml.Lookup("configMapRef", "name")); err == nil && name != nil {
+				names[name.YNode().Value] = true
+			}
+			return nil
+		})
+	}
+	return names
 }

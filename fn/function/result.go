@@ -1,6 +1,7 @@
 package function
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -52,11 +53,13 @@ func failed(list framework.Results) bool {
 func Line(r *framework.Result) string {
 	line := string(r.Severity) + ": "
 	if ref := r.ResourceRef; ref != nil {
-		name := ref.Name
-		if ref.Namespace != "" {
-			name = ref.Namespace + "/" + name
+		line += cmp.Or(ref.Kind, "a resource without a kind")
+		switch {
+		case ref.Namespace != "":
+			line += " " + ref.Namespace + "/" + cmp.Or(ref.Name, "(no name)")
+		case ref.Name != "":
+			line += " " + ref.Name
 		}
-		line += ref.Kind + " " + name
 		if r.File != nil {
 			line += " (" + r.File.Path + ")"
 		}

@@ -60,3 +60,28 @@ func TestFaultsSayWhatToWrite(t *testing.T) {
 		})
 	}
 }
+
+// kpt passes the lists in a package's files as they are.
+func TestListsAmongTheItemsHideNothing(t *testing.T) {
+	const (
+		head  = "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nfunctionConfig: {apiVersion: v1, kind: ConfigMap, metadata: {name: a}}\nitems:\n"
+		view  = "{apiVersion: view.zoetrope.github.io/v1, kind: MarkdownView, metadata: {name: a}, spec: {markdowns: {SUMMARY.md: '- [A](a.md)', a.md: ''}, contentFrom: [{configMapRef: {name: pages, optional: true}}]}}"
+		pages = "{apiVersion: v1, kind: ConfigMap, metadata: {name: pages}}"
+	)
+	tests := map[string]struct{ items, want string }{
+		"a view in a List":              {"- {apiVersion: v1, kind: List, items: [" + view + "]}\n", "error: List: items[0]: MarkdownView a isn't read inside a list: write it as a document of its own\n"},
+		"a view in a list of its type":  {"- {apiVersion: view.zoetrope.github.io/v1, kind: MarkdownViewList, items: [{metadata: {name: a}}]}\n", "error: MarkdownViewList: items[0]: MarkdownView a isn't read inside a list: write it as a document of its own\n"},
+		"a view in a List in a List":    {"- {apiVersion: v1, kind: List, items: [{apiVersion: v1, kind: List, items: [" + view + "]}]}\n", "error: List: items[0].items[0]: MarkdownView a isn't read inside a list: write it as a document of its own\n"},
+		"pages that a view names":       {"- " + view + "\n- {apiVersion: v1, kind: List, items: [" + pages + "]}\n", "error: List: items[0]: ConfigMap pages isn't read inside a list: write it as a document of its own\n"},
+		"pages that no view names":      {"- " + strings.Replace(view, "name: pages", "name: others", 1) + "\n- {apiVersion: v1, kind: List, items: [" + pages + "]}\n", ""},
+		"a kind that ends in List only": {"- " + view + "\n- {apiVersion: example.com/v1, kind: AccessList, metadata: {name: a}, spec: {}}\n", ""},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			got := runIn(t, t.TempDir(), head+test.items)
+			if diff := cmp.Diff(test.want, got.errOut); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
