@@ -191,7 +191,7 @@ func TestByHandErrors(t *testing.T) {
 		},
 		"a misspelt kind": {
 			args: []string{"typo.yaml"},
-			want: "error: typo.yaml: document 1 is a resource of kind \"MarkdownVeiw\": by hand, name only files with MarkdownViews and the ConfigMaps that hold their pages\n",
+			want: "error: typo.yaml: document 1 is a resource of kind \"MarkdownVeiw\": did you mean \"MarkdownView\"?\n",
 		},
 		"no view": {
 			args: []string{"pages.yaml"},
@@ -204,6 +204,10 @@ func TestByHandErrors(t *testing.T) {
 		"the same file by two names": {
 			args: []string{"view.yaml", "pages.yaml", "./docs/../view.yaml"},
 			want: "error: view.yaml and ./docs/../view.yaml are the same file: name it once\n",
+		},
+		"an empty name": {
+			args: []string{""},
+			want: "error: the name of a file is empty; \"-\" is standard input\n",
 		},
 		"standard input twice": {
 			args: []string{"-", "-"},
@@ -282,9 +286,9 @@ func TestResourceListErrors(t *testing.T) {
 		"null as an item":          {listHead + "items: [null]\n", item(0, "must be a map")},
 		"a map as items":           {listHead + "items: {a: b}\n", "error: standard input: items of the ResourceList must be a list, not a map\n"},
 		"a list as version":        {listHead + "items: [{apiVersion: [v1]}]\n", item(0, "apiVersion must be a string")},
-		"a list as metadata":       {listHead + "items: [{metadata: [a]}]\n", item(0, "metadata must be a map")},
+		"a list as metadata":       {listHead + "items: [{metadata: [a]}]\n", item(0, "metadata must be a map, not a list")},
 		"a map as a name":          {listHead + "items: [{metadata: {name: {a: b}}}]\n", item(0, "metadata.name must be a string")},
-		"a list of labels":         {listHead + "items: [{metadata: {labels: [a]}}]\n", item(0, "metadata.labels must be a map")},
+		"a list of labels":         {listHead + "items: [{metadata: {labels: [a]}}]\n", item(0, "metadata.labels must be a map, not a list")},
 		"a map as a label":         {listHead + "items: [{metadata: {labels: {a.b/c: {}}}}]\n", item(0, "metadata.labels[a.b/c] must be a string")},
 		"metadata twice":           {listHead + "items: [{metadata: {}, metadata: {}}]\n", item(0, "metadata is there twice")},
 		"a name twice":             {listHead + "items: [{metadata: {name: a, name: b}}]\n", item(0, "metadata.name is there twice")},

@@ -1,9 +1,11 @@
 package function
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -53,6 +55,10 @@ func (d *decoder) fault(path, format string, args ...any) {
 	d.faults = append(d.faults, fieldFault{path, fmt.Sprintf(format, args...)})
 }
 
+func (d *decoder) hasFault(path string) bool {
+	return slices.ContainsFunc(d.faults, func(f fieldFault) bool { return f.path == path })
+}
+
 func (d *decoder) value(node *yaml.Node, path string) any {
 	switch node.Kind {
 	case yaml.MappingNode:
@@ -61,8 +67,12 @@ func (d *decoder) value(node *yaml.Node, path string) any {
 			key := node.Content[i].Value
 			at := fieldPath(path, key)
 			switch _, twice := fields[key]; {
+			case node.Content[i].Kind == yaml.MappingNode:
+				d.fault(path, "a key is a map: it must be a string; a template, such as {{ a }}, has to be filled in first")
+				continue
 			case node.Content[i].Kind != yaml.ScalarNode:
-				d.fault(path, "a key is a list or a map: it must be a string")
+				d.fault(path, "a key is a list: it must be a string")
+				continue
 			case twice:
 				d.fault(at, "is there twice: drop one of them")
 			default:
@@ -191,7 +201,7 @@ func (d *decoder) check(value any, t reflect.Type, path string) {
 		n, fits = value.(int)
 		fits = fits && !reflect.Zero(t).OverflowInt(int64(n))
 	}
-	if !fits {
+	if !fits && !d.hasFault(path) {
 		d.fault(path, "must be %s, not %s", typeName(t), d.describe(value, path, t))
 	}
 }
@@ -203,7 +213,7 @@ func (d *decoder) checkFields(values map[string]any, t reflect.Type, path string
 		if field, ok := known[name]; ok {
 			d.check(values[name], field, at)
 		} else {
-			d.fault(at, "unknown field%s", suggestion(name, sortedKeys(known)))
+			d.fault(at, "unknown field%s", cmp.Or(strangeCharacter(name), elsewhere(known, name), suggestion(name, sortedKeys(known))))
 		}
 	}
 }

@@ -1,11 +1,13 @@
 package function
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"slices"
+	"strings"
 
 	"sigs.k8s.io/kustomize/kyaml/kio"
 	"sigs.k8s.io/kustomize/kyaml/kio/kioutil"
@@ -80,25 +82,36 @@ func readFile(name string, in io.Reader) ([]*yaml.RNode, error) {
 }
 
 func checkKind(from found) error {
-	const wanted = "by hand, name only files with MarkdownViews and the ConfigMaps that hold their pages"
+	const wanted = ": by hand, name only files with MarkdownViews and the ConfigMaps that hold their pages"
 	switch kind, apiVersion := from.node.GetKind(), from.node.GetApiVersion(); {
 	case kind == "":
-		return fmt.Errorf("%s has no kind: write kind: %s, or kind: ConfigMap", from.at, v1.Kind)
+		return fmt.Errorf("%s has no kind%s: write kind: %s, or kind: ConfigMap", from.at, butHas(from.node, yaml.KindField), v1.Kind)
 	case kind == v1.Kind && apiVersion != v1.GroupVersion.String():
-		return fmt.Errorf("%s is a %s of %s: use %s", from.at, kind, written(apiVersion), v1.GroupVersion)
+		return fmt.Errorf("%s is a %s %s: use %s", from.at, kind, ofVersion(from.node), v1.GroupVersion)
 	case kind == "ConfigMap" && apiVersion != "v1":
-		return fmt.Errorf("%s is a %s of %s: use v1", from.at, kind, written(apiVersion))
+		return fmt.Errorf("%s is a %s %s: use v1", from.at, kind, ofVersion(from.node))
 	case kind != v1.Kind && kind != "ConfigMap":
-		return fmt.Errorf("%s is a resource of kind %q: %s", from.at, kind, wanted)
+		return fmt.Errorf("%s is a resource of kind %q%s", from.at, kind, cmp.Or(suggestion(kind, []string{v1.Kind, "ConfigMap"}), wanted))
 	}
 	return nil
 }
 
-func written(apiVersion string) string {
-	if apiVersion == "" {
-		return "no apiVersion"
+func ofVersion(node *yaml.RNode) string {
+	if version := node.GetApiVersion(); version != "" {
+		return fmt.Sprintf("of apiVersion %q", version)
 	}
-	return fmt.Sprintf("apiVersion %q", apiVersion)
+	return "without an apiVersion" + butHas(node, yaml.APIVersionField)
+}
+
+// butHas names a field that is spelt as another in upper or lower case.
+func butHas(node *yaml.RNode, field string) string {
+	names, _ := node.Fields() // it is a map
+	for _, name := range names {
+		if strings.EqualFold(name, field) {
+			return fmt.Sprintf(", but %q", name)
+		}
+	}
+	return ""
 }
 
 // checkNames finds files that are named twice.
@@ -130,6 +143,9 @@ func checkNames(names []string) error {
 func readAll(name string, in io.Reader) ([]byte, error) {
 	if name == stdin {
 		return io.ReadAll(in)
+	}
+	if name == "" {
+		return nil, errors.New(`the name of a file is empty; "-" is standard input`)
 	}
 	if info, err := os.Stat(name); err == nil && info.IsDir() {
 		return nil, fmt.Errorf("%s is a directory: name the files in it, or name it under contentFrom in a %s", name, v1.Kind)

@@ -25,7 +25,7 @@ func TestAFileIsReadWhollyOrNotAtAll(t *testing.T) {
 		},
 		"a view without an apiVersion": {
 			strings.Replace(goodView, "apiVersion: view.zoetrope.github.io/v1\n", "", 1),
-			`FILE: document 1 is a MarkdownView of no apiVersion: use view.zoetrope.github.io/v1`,
+			`FILE: document 1 is a MarkdownView without an apiVersion: use view.zoetrope.github.io/v1`,
 		},
 		"a view after the end of the document": {
 			goodView + "...\n\n# more\n" + other,

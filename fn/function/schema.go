@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"unicode"
 )
 
 func sortedKeys[V any](m map[string]V) []string {
@@ -43,6 +44,34 @@ func typeName(t reflect.Type) string {
 	default:
 		return "a map"
 	}
+}
+
+// elsewhere names the field of known that has a field of this name: what is indented
+// too little, or too much of a list, stands beside it. It is "" if none has.
+func elsewhere(known map[string]reflect.Type, name string) string {
+	for _, parent := range sortedKeys(known) {
+		t := known[parent]
+		for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice {
+			t = t.Elem()
+		}
+		if t.Kind() != reflect.Struct {
+			continue
+		}
+		if _, is := fields(t)[name]; is {
+			return fmt.Sprintf(": it belongs below %s: indent it", parent)
+		}
+	}
+	return ""
+}
+
+// strangeCharacter names one that can't be seen, or not be told from a space.
+func strangeCharacter(name string) string {
+	for _, r := range name {
+		if r != ' ' && !unicode.IsGraphic(r) || r != ' ' && unicode.IsSpace(r) {
+			return fmt.Sprintf(": it holds the invisible character %U: drop it, and indent with spaces", r)
+		}
+	}
+	return ""
 }
 
 // suggestion names the one of known that comes closest to name, or is "" when

@@ -3,6 +3,7 @@ package function
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 )
@@ -68,8 +69,12 @@ func mustBe(kind yaml.Kind, node *yaml.Node, at string) error {
 		return nil
 	case kind == yaml.ScalarNode:
 		return fmt.Errorf("%s must be a string", at)
+	case node.Kind == yaml.ScalarNode && strings.Contains(node.Value, ":"):
+		return fmt.Errorf("%s must be a map, not %.60q: put a space after the colon", at, node.Value)
+	case node.Kind == yaml.ScalarNode:
+		return fmt.Errorf("%s must be a map, not %.60q", at, node.Value)
 	}
-	return fmt.Errorf("%s must be a map", at)
+	return fmt.Errorf("%s must be a map, not a list", at)
 }
 
 func isNull(node *yaml.Node) bool {
