@@ -295,6 +295,7 @@ func TestResourceListErrors(t *testing.T) {
 		"an endless anchor":        {listHead + "items: [{spec: &a [*a]}]\n", item(0, "a YAML anchor holds an alias of itself: write the value out")},
 		"a merged list":            {listHead + "items: [{spec: &a [b], c: {<<: *a}}]\n", item(0, "the YAML merge key in line 3 needs a map")},
 		"too many aliases":         {listHead + "items:\n- " + indent(bomb), item(0, "the YAML aliases stand for too much: write the values out")},
+		"another version":          {"apiVersion: v1\nkind: ResourceList\nitems: []\n", wanted + ", not one of apiVersion \"v1\"\n"},
 		"a text as items":          {listHead + "items: text\n", "error: standard input: items of the ResourceList must be a list, not a text\n"},
 		"items twice":              {listHead + "items: []\nitems: [{kind: A}]\n", "error: standard input: items is there twice\n"},
 		"a misspelt field":         {listHead + "items: []\nfunctionconfig: {}\n", "error: standard input: the ResourceList has a field that isn't known: \"functionconfig\"\n"},

@@ -71,9 +71,21 @@ func readTransformer(node *yaml.RNode) (config, framework.Results) {
 	return configOf(node, "mode", string(transformer.Mode))
 }
 
+// settings is a ConfigMap as far as the function takes it for its configuration.
+type settings struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	Data map[string]string `json:"data,omitempty"`
+}
+
 // readConfigMap reads the settings as kpt passes them.
 func readConfigMap(node *yaml.RNode) (config, framework.Results) {
-	data := node.GetDataMap()
+	var given settings
+	if faults := decode(node, &given); len(faults) > 0 {
+		return config{}, faults
+	}
+	data := given.Data
 	var unknown framework.Results
 	for _, key := range sortedKeys(data) {
 		if key != "mode" {

@@ -51,7 +51,7 @@ func indexItems(nodes []*yaml.RNode) (*index, framework.Results) {
 	for i, raw := range nodes {
 		node, err := withoutAliases(raw)
 		if err != nil {
-			faults = append(faults, fault("resource %d can't be read: %v", i, err))
+			faults = append(faults, fault("items[%d] can't be read: %v", i, err))
 			x.items = append(x.items, item{raw: raw})
 			continue
 		}

@@ -66,12 +66,25 @@ func (x *index) files() files {
 	return used
 }
 
+// inPackage does what only kpt needs, whose resources are in files.
+func (p *placement) inPackage(views []*view) framework.Results {
+	used := p.files()
+	for _, v := range views {
+		if !ofKpt(v.node) {
+			continue
+		}
+		for _, object := range v.objects {
+			if len(p.byID[idOf(object)]) == 0 {
+				used.placeBeside(v.node, object)
+			}
+		}
+	}
+	return p.dropOrphans(views)
+}
+
 // placeBeside has kpt write an object into a file of its own in the view's folder; by
 // itself it would use one in the package's, or one of the namespace's name.
-func (f files) placeBeside(view, object *yaml.RNode) error {
-	if !ofKpt(view) {
-		return nil
-	}
+func (f files) placeBeside(view, object *yaml.RNode) {
 	in := fileOf(view)
 	in.path = path.Join(path.Dir(in.path), defaultName(object))
 	annotations := object.GetAnnotations()
@@ -81,7 +94,7 @@ func (f files) placeBeside(view, object *yaml.RNode) error {
 		annotations[packagePathAnnotation] = in.inPackage
 	}
 	f[in]++
-	return object.SetAnnotations(annotations)
+	_ = object.SetAnnotations(annotations) // it fails for what is no map
 }
 
 // dropOrphans drops what was generated from a view that is no longer in the package.

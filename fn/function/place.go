@@ -1,9 +1,11 @@
 package function
 
 import (
+	"slices"
 	"strings"
 
 	"sigs.k8s.io/kustomize/kyaml/fn/framework"
+	"sigs.k8s.io/kustomize/kyaml/kio/kioutil"
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
 	"github.com/zoetrope/markdown-view/generator"
@@ -21,7 +23,6 @@ type placement struct {
 	// leftover are the ConfigMaps that an earlier run made beside a view's first,
 	// by namespace and name of the view.
 	leftover map[[2]string][]int
-	files    files
 }
 
 // place returns the items with what the views expand to: an object that is there
@@ -30,7 +31,7 @@ type placement struct {
 // kustomize then leaves them out of what it prints, and kpt out of what it
 // applies. Nothing is changed when there are faults among the results.
 func (x *index) place(views []*view) ([]*yaml.RNode, framework.Results) {
-	p := &placement{index: x, replaced: map[int]*yaml.RNode{}, dropped: map[int]bool{}, leftover: x.shards(), files: x.files()}
+	p := &placement{index: x, replaced: map[int]*yaml.RNode{}, dropped: map[int]bool{}, leftover: x.shards()}
 	for _, v := range views {
 		p.placeObjects(v)
 	}
@@ -43,7 +44,7 @@ func (x *index) place(views []*view) ([]*yaml.RNode, framework.Results) {
 	if len(p.faults) > 0 {
 		return nil, p.faults
 	}
-	notes := p.dropOrphans(views)
+	notes := p.inPackage(views)
 	items := make([]*yaml.RNode, 0, len(x.items)+len(p.added))
 	for i, item := range x.items {
 		switch object := p.replaced[i]; {
@@ -81,14 +82,11 @@ func (p *placement) placeObjects(v *view) {
 		generated[key] = true
 		switch at := p.byID[key]; {
 		case len(at) == 0:
-			if err := p.files.placeBeside(v.node, object); err != nil {
-				p.faults = append(p.faults, faultOf(v.node, "", "%s %s can't be given a file: %v", key.kind, key.name, err))
-			}
 			p.add(v, object)
 		case len(at) > 1:
-			p.faults = append(p.faults, faultOf(v.node, "metadata.name", "%s %s, which this view expands to, is among the resources %d times: keep one", key.kind, key.name, len(at)))
+			p.faults = append(p.faults, faultOf(v.node, "metadata.name", "%s %s, which this view expands to, is among the resources %d times%s: keep one", key.kind, key.name, len(at), p.in(at)))
 		case !belongs(p.items[at[0]].node, v.node.GetName()):
-			p.faults = append(p.faults, faultOf(v.node, "metadata.name", "%s %s is among the resources already and was not generated from this view: rename it or the view", key.kind, key.name))
+			p.faults = append(p.faults, faultOf(v.node, "metadata.name", "%s %s is among the resources already%s and was not generated from this view: rename it or the view", key.kind, key.name, p.in(at)))
 		default:
 			p.replaced[at[0]] = object
 		}
@@ -107,6 +105,20 @@ func (p *placement) add(v *view, object *yaml.RNode) {
 		}
 	}
 	p.added = append(p.added, object)
+}
+
+// in names the files that items are from.
+func (x *index) in(items []int) string {
+	var names []string
+	for _, i := range items {
+		if name, _, _ := kioutil.GetFileAnnotations(x.items[i].node); name != "" {
+			names = append(names, name)
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return ", in " + strings.Join(slices.Compact(names), " and ")
 }
 
 // belongs says whether an item was generated from the view of that name.

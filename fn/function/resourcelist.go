@@ -1,9 +1,11 @@
 package function
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	"sigs.k8s.io/kustomize/kyaml/fn/framework"
 	"sigs.k8s.io/kustomize/kyaml/kio"
@@ -11,6 +13,10 @@ import (
 
 	v1 "github.com/zoetrope/markdown-view/api/v1"
 )
+
+// resourceListGroup is that of all versions of the ResourceList: v1 and its betas, which
+// are alike.
+const resourceListGroup = "config.kubernetes.io"
 
 const wantedList = "standard input must hold a ResourceList of apiVersion config.kubernetes.io/v1, as kustomize and kpt write it"
 
@@ -32,7 +38,7 @@ func readResourceList(in io.Reader) (*framework.ResourceList, *kio.ByteWriter, e
 		return nil, nil, fmt.Errorf("standard input: %w", err)
 	}
 	list := &framework.ResourceList{}
-	writer := &kio.ByteWriter{KeepReaderAnnotations: true, WrappingKind: kio.ResourceListKind, WrappingAPIVersion: root.GetApiVersion()}
+	writer := &kio.ByteWriter{KeepReaderAnnotations: true, WrappingKind: kio.ResourceListKind, WrappingAPIVersion: cmp.Or(root.GetApiVersion(), kio.ResourceListAPIVersion)}
 	if field := root.Field(functionConfigField); field != nil {
 		list.FunctionConfig = field.Value
 	}
@@ -62,6 +68,9 @@ func listAmong(found []document) (*yaml.RNode, error) {
 	}
 	if kindOf(root) != kio.ResourceListKind {
 		return nil, notAList(root)
+	}
+	if group, _, _ := strings.Cut(root.GetApiVersion(), "/"); group != "" && group != resourceListGroup {
+		return nil, fmt.Errorf("%s, not one of apiVersion %.60q", wantedList, root.GetApiVersion())
 	}
 	if len(found) > 1 {
 		return nil, fmt.Errorf("%s, in a single document: there are %d", wantedList, len(found))

@@ -70,6 +70,30 @@ func TestFaultsSayWhatToWrite(t *testing.T) {
 	}
 }
 
+func TestSettingsAreReadWhollyOrNotAtAll(t *testing.T) {
+	const view = "{apiVersion: view.zoetrope.github.io/v1, kind: MarkdownView, metadata: {name: a}, spec: {markdowns: {SUMMARY.md: '- [A](a.md)', a.md: ''}}}"
+	tests := map[string]struct{ config, want string }{
+		"beside data":     {"mode: Validate", "mode: unknown field"},
+		"a list":          {"data: [mode]", "data: must be a map, not a list"},
+		"a text":          {"data: 'mode: Validate'", `data: must be a map, not "mode: Validate"`},
+		"a mode of true":  {"data: {mode: yes}", "data.mode: must be a string, not yes: put it in quotes"},
+		"a mode twice":    {"data: {mode: Validate, mode: Expand}", "data.mode: is there twice: drop one of them"},
+		"another setting": {"data: {Mode: Validate}", `data.Mode: unknown setting: did you mean "mode"?`},
+		"a small letter":  {"data: {mode: validate}", `data.mode: "validate" is not known: use Expand or Validate`},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			got := runIn(t, t.TempDir(), "kind: ResourceList\nitems: ["+view+"]\nfunctionConfig: {apiVersion: v1, kind: ConfigMap, metadata: {name: a}, "+test.config+"}\n")
+			if diff := cmp.Diff("error: ConfigMap a: "+test.want+"\n", got.errOut); diff != "" {
+				t.Error(diff)
+			}
+			if !strings.HasPrefix(got.out, "apiVersion: config.kubernetes.io/v1\n") {
+				t.Errorf("the ResourceList is:\n%s", got.out)
+			}
+		})
+	}
+}
+
 // kpt passes the lists in a package's files as they are.
 func TestListsAmongTheItemsHideNothing(t *testing.T) {
 	const (
