@@ -97,7 +97,18 @@ func validateDuration(duration *metav1.Duration, at *field.Path) field.ErrorList
 	if duration == nil || duration.Duration >= time.Second {
 		return nil
 	}
-	return field.ErrorList{field.Invalid(at, duration.Duration.String(), "must be at least 1s")}
+	return field.ErrorList{field.Invalid(at, written(duration.Duration), "must be at least 1s")}
+}
+
+// written gives a duration as people write it: -5m, not -5m0s.
+func written(duration time.Duration) string {
+	text := duration.String()
+	for _, zero := range []string{"m0s", "h0m"} {
+		if strings.HasSuffix(text, zero) {
+			text = text[:len(text)-2]
+		}
+	}
+	return text
 }
 
 func (c *ContentSource) validate(at *field.Path) field.ErrorList {

@@ -2,6 +2,7 @@ package function
 
 import (
 	"fmt"
+	"strconv"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/kustomize/kyaml/fn/framework"
@@ -58,9 +59,16 @@ func readConfig(raw *yaml.RNode) (config, framework.Results) {
 	case apiVersion == "v1" && kind == "ConfigMap":
 		return readConfigMap(node)
 	default:
-		return config{}, framework.Results{faultOf(node, "", "a functionConfig of apiVersion %q and kind %q is not known: use %s %s, %s %s, or v1 ConfigMap",
-			apiVersion, kind, v1.GroupVersion, v1.Kind, v1.GroupVersion, TransformerKind)}
+		return config{}, framework.Results{faultOf(node, "", "a functionConfig of apiVersion %s and kind %s is not known: use %s %s, %s %s, or v1 ConfigMap",
+			quoted(apiVersion), quoted(kind), v1.GroupVersion, v1.Kind, v1.GroupVersion, TransformerKind)}
 	}
+}
+
+func quoted(word string) string {
+	if word == "" {
+		return "none"
+	}
+	return strconv.Quote(word)
 }
 
 func readTransformer(node *yaml.RNode) (config, framework.Results) {

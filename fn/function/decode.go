@@ -130,11 +130,11 @@ func (d *decoder) scalar(node *yaml.Node, path string) any {
 	switch tag := node.ShortTag(); tag {
 	case yaml.NodeTagString:
 		// YAML 1.1, which kubectl reads, has more words for true and false.
-		if node.Style&quotedStyle == 0 {
-			switch strings.ToLower(node.Value) {
-			case "y", "yes", "on":
+		if node.Style&(quotedStyle|yaml.TaggedStyle) == 0 {
+			switch node.Value {
+			case "y", "Y", "yes", "Yes", "YES", "on", "On", "ON":
 				return true
-			case "n", "no", "off":
+			case "n", "N", "no", "No", "NO", "off", "Off", "OFF":
 				return false
 			}
 		}

@@ -102,8 +102,8 @@ func (p part) read() ([]*yaml.Node, error) {
 	if err == nil {
 		return nodes, nil
 	}
-	what, later := "is not YAML", (*laterValueError)(nil)
-	if errors.As(errJSON, &later) {
+	what := "is not YAML"
+	if _, later := errors.AsType[*laterValueError](errJSON); later {
 		what, err = "is neither JSON nor YAML", errJSON
 	}
 	return nil, fmt.Errorf("%s: %s", what, p.inFile(err.Error()))
@@ -207,10 +207,9 @@ func jsonValues(text []byte) ([]*yaml.Node, error) {
 			node, err = jsonNode(tokens)
 		}
 		if err != nil {
-			var syntax *json.SyntaxError
 			if rest := bytes.TrimSpace(text[start:]); len(values) > 0 && bytes.HasPrefix(rest, []byte("{")) {
 				line := lineAt(text, int(start))
-				if errors.As(err, &syntax) {
+				if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
 					line = lineAt(text, min(int(syntax.Offset), len(text)))
 				}
 				return nil, &laterValueError{fmt.Errorf("line %d: %w", line, err)}

@@ -53,7 +53,7 @@ func failed(list framework.Results) bool {
 func Line(r *framework.Result) string {
 	line := string(r.Severity) + ": "
 	if ref := r.ResourceRef; ref != nil {
-		line += cmp.Or(ref.Kind, "a resource without a kind")
+		line += cmp.Or(ref.Kind, "resource")
 		switch {
 		case ref.Namespace != "":
 			line += " " + ref.Namespace + "/" + cmp.Or(ref.Name, "(no name)")

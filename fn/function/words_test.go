@@ -33,6 +33,10 @@ func TestFaultsSayWhatToWrite(t *testing.T) {
 		"a duration that is true":             {spec("timeout: y"), "spec.timeout: " + duration + "y"},
 		"a duration that is a map":            {spec("interval: {minutes: 10}"), "spec.interval: " + duration + "a map"},
 		"a duration that is a list":           {spec("interval: [10m]"), "spec.interval: " + duration + "a list"},
+		"a negative duration":                 {spec("interval: -5m"), `spec.interval: Invalid value: "-5m": must be at least 1s`},
+		"one of hours":                        {spec("timeout: -10h"), `spec.timeout: Invalid value: "-10h": must be at least 1s`},
+		"a short duration":                    {spec("timeout: 500ms"), `spec.timeout: Invalid value: "500ms": must be at least 1s`},
+		"no duration":                         {spec("timeout: 0s"), `spec.timeout: Invalid value: "0s": must be at least 1s`},
 		"a duration that is empty":            {spec("interval: ''"), "spec.interval: " + duration + `""`},
 		"a number with a point":               {spec("replicas: 2.0"), "spec.replicas: " + whole + "2.0"},
 		"a number with an exponent":           {spec("replicas: 1e3"), "spec.replicas: " + whole + "1e3"},
@@ -91,6 +95,14 @@ func TestSettingsAreReadWhollyOrNotAtAll(t *testing.T) {
 				t.Errorf("the ResourceList is:\n%s", got.out)
 			}
 		})
+	}
+}
+
+func TestNothingIsShownAsEmptyQuotes(t *testing.T) {
+	got := runIn(t, t.TempDir(), "kind: ResourceList\nitems: []\nfunctionConfig: {metadata: {name: a}}\n")
+	const want = "error: resource a: a functionConfig of apiVersion none and kind none is not known: use view.zoetrope.github.io/v1 MarkdownView, view.zoetrope.github.io/v1 MarkdownViewTransformer, or v1 ConfigMap\n"
+	if diff := cmp.Diff(want, got.errOut); diff != "" {
+		t.Error(diff)
 	}
 }
 
