@@ -90,6 +90,8 @@ func TestKptWritesObjectsBesideTheirView(t *testing.T) {
 		"sub/Kptfile":           "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: sub\n",
 		"sub/view.yaml":         bookView("sub", "", "# A"),
 		"sub/deep/view.yaml":    bookView("deep", "docs", "# A"),
+		"config/Kptfile":        strings.Replace(kptfileOf("config"), "configMap:\n      mode: Expand", "configPath: in/view.yaml", 1),
+		"config/in/view.yaml":   bookView("config", "docs", "# A"),
 		"own/Kptfile":           kptfileOf("own"),
 		"own/pages/view.yaml":   bookView("own", "docs", "# A"),
 		"own/pages/a/view.yaml": bookView("own-a", "", "# A"),
@@ -101,7 +103,7 @@ func TestKptWritesObjectsBesideTheirView(t *testing.T) {
 		for name := range views {
 			yield(name)
 		}
-		for _, at := range []string{"/top", "books/book", "sub/sub", "sub/deep/deep", "own/pages/own", "own/pages/a/own-a"} {
+		for _, at := range []string{"/top", "books/book", "sub/sub", "sub/deep/deep", "own/pages/own", "own/pages/a/own-a", "config/in/config"} {
 			folder, name := filepath.Split(at)
 			for _, object := range []string{"configmap_markdowns-", "deployment_viewer-", "service_viewer-"} {
 				yield(strings.TrimPrefix(folder, "/") + object + name + ".yaml")

@@ -63,7 +63,7 @@ func (f *Function) Process(list *framework.ResourceList) error {
 func (f *Function) Render(items []*yaml.RNode) ([]*yaml.RNode, framework.Results, error) {
 	input, faults := indexItems(items)
 	views := f.expand(input.views(), input, config{mode: Expand})
-	found := slices.Concat(faults, results(views), input.strangers(), input.misspelt())
+	found := slices.Concat(faults, results(views), input.strangers(), input.misspelt(), input.unused())
 	if len(views) == 0 && !failed(found) {
 		found = append(found, fault("no MarkdownView to expand: name a file that holds one"))
 	}

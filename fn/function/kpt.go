@@ -70,16 +70,28 @@ func (x *index) files() files {
 func (p *placement) inPackage(views []*view) framework.Results {
 	used := p.files()
 	for _, v := range views {
-		if !ofKpt(v.node) {
+		view := p.inFile(v)
+		if view == nil {
 			continue
 		}
 		for _, object := range v.objects {
 			if len(p.byID[idOf(object)]) == 0 {
-				used.placeBeside(v.node, object)
+				used.placeBeside(view, object)
 			}
 		}
 	}
 	return p.dropOrphans(views)
+}
+
+// inFile returns the item that is a view in a file, or nil: a functionConfig names no
+// file, though it may be an item too.
+func (x *index) inFile(v *view) *yaml.RNode {
+	for _, i := range x.byID[idOf(v.node)] {
+		if ofKpt(x.items[i].node) {
+			return x.items[i].node
+		}
+	}
+	return nil
 }
 
 // placeBeside has kpt write an object into a file of its own in the view's folder; by

@@ -8,6 +8,8 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/fn/framework"
 	"sigs.k8s.io/kustomize/kyaml/kio"
 	"sigs.k8s.io/kustomize/kyaml/yaml"
+
+	v1 "github.com/zoetrope/markdown-view/api/v1"
 )
 
 const (
@@ -27,6 +29,9 @@ type found struct {
 // lists in it. As kubectl does, it gives the items of a typed list, such as a
 // ConfigMapList, the kind that its name implies.
 func resources(at string, node *yaml.Node) ([]found, error) {
+	if node.Kind == yaml.SequenceNode {
+		return nil, fmt.Errorf("%s is a list: write its items as documents, or as the items of a List", at)
+	}
 	resolved, err := withoutAliases(yaml.NewRNode(node))
 	if err != nil {
 		return nil, fmt.Errorf("%s can't be read: %w", at, err)
@@ -138,6 +143,22 @@ func (x *index) lists() framework.Results {
 		}
 	}
 	return faults
+}
+
+// unused are warnings of ConfigMaps that no view names: who names their files means
+// them to be used.
+func (x *index) unused() framework.Results {
+	if len(x.views()) == 0 {
+		return nil // which is the fault
+	}
+	wanted := x.configMapNames()
+	var list framework.Results
+	for _, item := range x.items {
+		if item.id.isConfigMap() && !wanted[item.id.name] {
+			list = append(list, resultOf(item.node, framework.Warning, "metadata.name", "no "+v1.Kind+" names it under contentFrom, so its pages aren't used"))
+		}
+	}
+	return list
 }
 
 // configMapNames are those that views name.

@@ -98,6 +98,14 @@ func TestSettingsAreReadWhollyOrNotAtAll(t *testing.T) {
 	}
 }
 
+func TestPagesThatNoViewNamesAreReported(t *testing.T) {
+	got := messages(t, "spec: {markdowns: {SUMMARY.md: '- [A](a.md)', a.md: ''}, contentFrom: [{configMapRef: {name: pages, optional: true}}]}\n---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: page}")
+	const want = "warning: ConfigMap page (standard input): metadata.name: no MarkdownView names it under contentFrom, so its pages aren't used"
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestNothingIsShownAsEmptyQuotes(t *testing.T) {
 	got := runIn(t, t.TempDir(), "kind: ResourceList\nitems: []\nfunctionConfig: {metadata: {name: a}}\n")
 	const want = "error: resource a: a functionConfig of apiVersion none and kind none is not known: use view.zoetrope.github.io/v1 MarkdownView, view.zoetrope.github.io/v1 MarkdownViewTransformer, or v1 ConfigMap\n"
