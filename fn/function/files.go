@@ -81,7 +81,7 @@ func readFile(name string, in io.Reader) ([]*yaml.RNode, error) {
 	return items, nil
 }
 
-func checkKind(from found) error {
+func checkKind(from located) error {
 	const wanted = ": by hand, name only files with MarkdownViews and the ConfigMaps that hold their pages"
 	switch kind, apiVersion := from.node.GetKind(), from.node.GetApiVersion(); {
 	case kind == "":

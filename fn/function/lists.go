@@ -18,8 +18,8 @@ const (
 	resultsField        = "results"
 )
 
-// found is a resource of a file.
-type found struct {
+// located is a resource of a file.
+type located struct {
 	// at says where it is in the file.
 	at   string
 	node *yaml.RNode
@@ -28,7 +28,7 @@ type found struct {
 // resources returns what a document holds: itself, or the items of a list and of
 // lists in it. As kubectl does, it gives the items of a typed list, such as a
 // ConfigMapList, the kind that its name implies.
-func resources(at string, node *yaml.Node) ([]found, error) {
+func resources(at string, node *yaml.Node) ([]located, error) {
 	if node.Kind == yaml.SequenceNode {
 		return nil, fmt.Errorf("%s is a list: write its items as documents, or as the items of a List", at)
 	}
@@ -36,11 +36,11 @@ func resources(at string, node *yaml.Node) ([]found, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s can't be read: %w", at, err)
 	}
-	return flatten(nil, at+": ", found{at, resolved})
+	return flatten(nil, at+": ", located{at, resolved})
 }
 
 // flatten appends to all. The document is part of what an item is called.
-func flatten(all []found, document string, from found) ([]found, error) {
+func flatten(all []located, document string, from located) ([]located, error) {
 	kind, apiVersion := from.node.GetKind(), from.node.GetApiVersion()
 	items := from.node.Field(itemsField)
 	itemKind, isList := strings.CutSuffix(kind, "List")
@@ -60,7 +60,7 @@ func flatten(all []found, document string, from found) ([]found, error) {
 		itemKind = ""
 	}
 	for i, node := range items.Value.Content() {
-		item := found{fmt.Sprintf("%s%s[%d]", document, itemsField, i), yaml.NewRNode(node)}
+		item := located{fmt.Sprintf("%s%s[%d]", document, itemsField, i), yaml.NewRNode(node)}
 		if err := checkShape(node); err != nil {
 			return nil, fmt.Errorf("%s can't be read: %w", item.at, err)
 		}
@@ -131,7 +131,7 @@ func (x *index) lists() framework.Results {
 		if item.node == nil || !strings.HasSuffix(item.id.kind, "List") {
 			continue
 		}
-		held, err := flatten(nil, "", found{node: item.node.Copy()})
+		held, err := flatten(nil, "", located{node: item.node.Copy()})
 		if err != nil {
 			continue // it is another's, and may be no list at all
 		}
