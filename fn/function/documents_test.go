@@ -100,7 +100,7 @@ func TestNothingOfAStreamIsDropped(t *testing.T) {
 		"a directive of a newer YAML":                       {"%YAML 1.2\n---\n" + yaml + "---\n" + other, "is not YAML: line 1: a YAML directive can't be read: drop the line"},
 		"a directive between":                               {yaml + "...\n%YAML 1.1\n---\n" + other, "is not YAML: line 6: a YAML directive can't be read: drop the line"},
 		"a mark in a block":                                 {strings.Replace(yaml, "a.md: ''}}", "a.md: ''}}\n# text", 1) + "---\n" + strings.Replace(other, "spec: {markdowns: {SUMMARY.md: '- [A](a.md)', a.md: ''}}", "spec:\n  markdowns:\n    SUMMARY.md: '- [A](a.md)'\n    a.md: |\n      --- \n      ---\n      ...\n      --- a", 1), ""},
-		"the same map twice":                                {yaml + "\n" + other, "document 1 can't be read: apiVersion is there twice"},
+		"the same map twice":                                {yaml + "\n" + other, "document 1 can't be read: apiVersion is there twice: begin the next resource with \"---\""},
 		"a List":                                            {"apiVersion: v1\nkind: List\nitems: [" + flow + ", " + otherFlow + "]\n", ""},
 		"a List in JSON":                                    {`{"apiVersion": "v1", "kind": "List", "metadata": {"resourceVersion": ""}, "items": [` + json + "," + otherJSON + "]}", ""},
 		"a List beside a document":                          {"apiVersion: v1\nkind: List\nitems: [" + flow + "]\n---\n" + other, ""},

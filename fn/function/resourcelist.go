@@ -9,6 +9,7 @@ import (
 
 	"sigs.k8s.io/kustomize/kyaml/fn/framework"
 	"sigs.k8s.io/kustomize/kyaml/kio"
+	"sigs.k8s.io/kustomize/kyaml/kio/kioutil"
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
 	v1 "github.com/zoetrope/markdown-view/api/v1"
@@ -113,7 +114,7 @@ func checkResources(list *framework.ResourceList) error {
 	for i, raw := range list.Items {
 		node, err := withoutAliases(raw)
 		if err != nil {
-			return fmt.Errorf("standard input: items[%d] of the ResourceList can't be read: %w", i, err)
+			return fmt.Errorf("standard input: items[%d] of the ResourceList%s can't be read: %w", i, fromFile(raw.YNode()), err)
 		}
 		if holdsForeignAlias(raw) {
 			list.Items[i] = node
@@ -128,6 +129,28 @@ func checkResources(list *framework.ResourceList) error {
 	}
 	if holdsForeignAlias(list.FunctionConfig) {
 		list.FunctionConfig = node
+	}
+	return nil
+}
+
+// fromFile names the file of an item that may be no resource.
+func fromFile(item *yaml.Node) string {
+	for _, key := range []string{yaml.MetadataField, yaml.AnnotationsField, kioutil.PathAnnotation} {
+		if item = valueOf(item, key); item == nil {
+			return ""
+		}
+	}
+	return " (" + item.Value + ")"
+}
+
+func valueOf(node *yaml.Node, key string) *yaml.Node {
+	if node == nil || node.Kind != yaml.MappingNode {
+		return nil
+	}
+	for i := 0; i+1 < len(node.Content); i += 2 {
+		if node.Content[i].Value == key {
+			return node.Content[i+1]
+		}
 	}
 	return nil
 }

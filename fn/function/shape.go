@@ -53,7 +53,11 @@ func eachField(node *yaml.Node, path string, check func(key string, value *yaml.
 	for i := 0; i+1 < len(node.Content); i += 2 {
 		key := node.Content[i].Value
 		if seen[key] {
-			return fmt.Errorf("%s is there twice", fieldPath(path, key))
+			what := "drop one of them"
+			if path == "" && (key == yaml.APIVersionField || key == yaml.KindField) {
+				what = `begin the next resource with "---"`
+			}
+			return fmt.Errorf("%s is there twice: %s", fieldPath(path, key), what)
 		}
 		seen[key] = true
 		if err := check(key, node.Content[i+1]); err != nil {
