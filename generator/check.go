@@ -46,6 +46,9 @@ func check(view *v1.MarkdownView, b book.Book, contents []Content) *checker {
 
 func (c *checker) checkSizes() {
 	total, names := 0, 0
+	for _, folder := range c.layout.folders {
+		names += len(`{"key":"","path":""},`) + len(revisionKey(digest(nil))) + len(folder) + len("/"+revisionFile+".md")
+	}
 	for _, e := range c.layout.entries {
 		total += len(e.content)
 		names += len(`{"key":"","path":""},`) + len(e.key) + len(e.path)
@@ -70,7 +73,7 @@ func (c *checker) checkSizes() {
 func (c *checker) checkPaths() {
 	var entries []entry
 	for _, e := range c.layout.entries {
-		if v1.ValidatePagePath(e.name) != nil {
+		if book.ValidatePath(e.name) != nil {
 			continue // it is at fault already
 		}
 		if err := v1.ValidateVolumePath(e.path); err != nil {
@@ -88,6 +91,9 @@ func (c *checker) checkPaths() {
 		if !c.layout.flat && strings.HasPrefix(e.path, revisionFile) {
 			c.add(e.name, 0, "names in the book's root folder that start with %q are reserved: rename it", revisionFile)
 		}
+	}
+	for _, folder := range c.layout.folders {
+		entries = append(entries, entry{name: "a path through it", path: path.Join(folder, revisionFile+".md")})
 	}
 	blamed := map[string]bool{}
 	for _, e := range entries {
@@ -125,11 +131,21 @@ func (c *checker) checkSummary() {
 // checkLinks warns of what leads nowhere. redirects are the pages that redirect.
 func (c *checker) checkLinks(s *summary.Summary, redirects []string) {
 	files, names := make(map[string][]byte, len(c.layout.entries)), make(map[string]string, len(c.layout.entries))
+	// Messages have paths from the book's root where no file is outside of it.
+	within := c.layout.root + "/"
+	if c.layout.root == "" || slices.ContainsFunc(c.layout.entries, func(e entry) bool { return !strings.HasPrefix(e.path, within) }) {
+		within = ""
+	}
 	for _, e := range c.layout.entries {
-		files[e.path], names[e.path] = e.content, e.name
+		p := strings.TrimPrefix(e.path, within)
+		files[p], names[p] = e.content, e.name
+	}
+	source := c.layout.source
+	if within != "" {
+		source = path.Join(".", strings.TrimPrefix(source+"/", within))
 	}
 	options := links.Options{Pages: redirects, LinksChange: len(c.changingPreprocessors()) > 0, Absent: c.absent}
-	for _, warning := range links.Check(files, c.layout.source, s, options) {
+	for _, warning := range links.Check(files, source, s, options) {
 		name := names[warning.File]
 		c.warnings = append(c.warnings, Problem{
 			Field: fieldOf(c.view, c.contents, name), File: name, Line: warning.Line, Message: warning.Message, Kind: warning.Kind,

@@ -3,7 +3,6 @@ package generator
 import (
 	"errors"
 	"fmt"
-	"path"
 	"slices"
 	"strings"
 
@@ -52,12 +51,17 @@ func (c *checker) usesDefaultImage() bool {
 // fails at start. What it ignores may be missing.
 func (c *checker) checkConfigFiles() {
 	hasFolder := func(p string) bool {
-		return p == "." || slices.ContainsFunc(c.layout.entries, func(e entry) bool { return strings.HasPrefix(e.path, p+"/") })
+		folder := c.layout.below(p)
+		return folder == "" || folder == "." || slices.ContainsFunc(c.layout.entries, func(e entry) bool { return strings.HasPrefix(e.path, folder+"/") })
+	}
+	isProject := func(content Content) bool { return content.Book.Toml != nil }
+	if book.Ascent(c.config.Src) > 0 && !slices.ContainsFunc(c.contents, isProject) {
+		c.addToConfig(0, "book.src is %.120q, which is outside of the book's folder: only an mdBook project can have its pages there", c.config.Src)
 	}
 	requireAll := func(key string, files []string) {
 		for _, p := range files {
 			if !c.has(p) {
-				c.addToConfig(0, "output.html.%s names %s, which isn't in the book: add it, or drop it from the list", key, p)
+				c.addToConfig(0, "output.html.%s names %s, which %s: add it, or drop it from the list", key, p, absence(p))
 			}
 		}
 	}
@@ -66,16 +70,20 @@ func (c *checker) checkConfigFiles() {
 	}
 	requireAll("additional-css", c.config.AdditionalCSS)
 	requireAll("additional-js", c.config.AdditionalJS)
-	switch page := c.config.Input404; {
-	case page == "":
-	case !c.has(path.Join(c.layout.source, page)):
+	if page := c.config.Input404; page != "" && !c.has(c.config.Page404()) {
 		c.addToConfig(0, "output.html.input-404 names %s, which isn't in the source folder: add it, or drop the key", page)
-	case strings.HasPrefix(page, "../"):
-		c.complain(true, "output.html.input-404 names %s, which is outside of the source folder, so that mdBook would write it outside of the site, where the pod lets it write nothing: move it into the source folder", page)
 	}
 	if c.config.ThemeRequired && !hasFolder(c.config.Theme) {
-		c.addToConfig(0, "output.html.theme names the folder %s, which isn't in the book: add it, or drop the key", c.config.Theme)
+		c.addToConfig(0, "output.html.theme names the folder %s, which %s: add it, or drop the key", c.config.Theme, absence(c.config.Theme))
 	}
+}
+
+// absence says where a file that book.toml names isn't.
+func absence(p string) string {
+	if book.Ascent(p) > 0 {
+		return "isn't below the working directory, or in the artifact, that the book is taken from"
+	}
+	return "isn't in the book"
 }
 
 // addToConfig notes a problem of book.toml.

@@ -18,9 +18,22 @@ func TestBadConfig(t *testing.T) {
 			toml: "[book]\ntitle = Handbook\n",
 			want: []string{"book.toml:2: column 9: unexpected character U+0048 'H' at start of value"},
 		},
-		"a source folder that is outside": {
-			toml: "[book]\nsrc = '../x'\n",
-			want: []string{`book.toml:2: column 1: book.src is "../x", which is outside of the book's folder: the viewer has only what is inside, so move it there`},
+		"a source folder that is outside of everything": {
+			toml: "[book]\nsrc = '/x'\n",
+			want: []string{`book.toml:2: column 1: book.src is "/x", which is outside of the book's folder: the viewer has only what is inside, so move it there`},
+		},
+		"files beside the root that are missing": {
+			toml:  "[output.html]\nadditional-css = ['../a.css', '../b.css']\ntheme = '../theme'\ninput-404 = '../../404.md'\n",
+			files: map[string]string{"../a.css": ""},
+			want: []string{
+				"book.toml: output.html.additional-css names ../b.css, which isn't below the working directory, or in the artifact, that the book is taken from: add it, or drop it from the list",
+				"book.toml: output.html.input-404 names ../../404.md, which isn't in the source folder: add it, or drop the key",
+				"book.toml: output.html.theme names the folder ../theme, which isn't below the working directory, or in the artifact, that the book is taken from: add it, or drop the key",
+			},
+		},
+		"files beside the root that are there": {
+			toml:  "[output.html]\nadditional-css = ['../a.css']\ntheme = '../theme'\ninput-404 = '../../404.md'\n",
+			files: map[string]string{"../a.css": "", "../theme/head.hbs": "", "../404.md": ""},
 		},
 		"a key that mdBook doesn't know": {
 			toml: "[book]\ncolour = 1\n",
@@ -74,6 +87,19 @@ func TestBadConfig(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestOnlyAProjectHasPagesBesideItsRoot(t *testing.T) {
+	const toml = "[book]\nsrc = '../x'\n"
+	view := newView("a", withPages(map[string]string{"a.md": ""}))
+	view.Spec.BookToml = toml
+	want := []string{`spec.bookToml: book.toml: book.src is "../x", which is outside of the book's folder: only an mdBook project can have its pages there`}
+	if diff := cmp.Diff(want, problemsOf(t, view)); diff != "" {
+		t.Error(diff)
+	}
+
+	view.Spec.ContentFrom = []v1.ContentSource{{Directory: &v1.DirectorySource{Path: "docs"}}}
+	mustGenerate(t, view, fromFolder(nil, nil, "[book]\n"))
 }
 
 func TestConfigWarnings(t *testing.T) {

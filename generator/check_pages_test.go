@@ -76,13 +76,17 @@ func TestLinkWarnings(t *testing.T) {
 	view.Spec.ContentFrom = []v1.ContentSource{{Directory: &v1.DirectorySource{Path: "docs"}}}
 	files := map[string]string{"theme/head.hbs": ""}
 	tests := map[string]struct {
-		inline              map[string]string
-		toml, field, source string
+		inline      map[string]string
+		toml, field string
+		gone, theme string // what the page b/b.md includes
 	}{
-		"inline":                   {inline: pages, field: inline, source: "src"},
-		"in a folder":              {field: folder, source: "src"},
-		"in another source folder": {toml: "[book]\nsrc = 'docs'\n", field: folder, source: "docs"},
-		"in the root of a project": {toml: "[book]\nsrc = '.'\n", field: folder, source: "src"},
+		"inline":                   {inline: pages, field: inline, gone: "src/gone.txt"},
+		"in a folder":              {field: folder, gone: "src/gone.txt"},
+		"in another source folder": {toml: "[book]\nsrc = 'docs'\n", field: folder, gone: "docs/gone.txt"},
+		"in the root of a project": {
+			toml: "[book]\nsrc = '.'\n", field: folder, gone: "gone.txt",
+			theme: "../theme/head.hbs is outside the book",
+		},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -91,7 +95,10 @@ func TestLinkWarnings(t *testing.T) {
 			want := []string{
 				test.field + "a.md:1: the link to gone.md leads nowhere: the book has no such file",
 				test.field + "a.md:3: the image img/gone.png leads nowhere: the book has no such file",
-				test.field + "b/b.md:2: {{#include ../gone.txt}}: the book has no file " + test.source + "/gone.txt, so mdBook leaves this text in the page",
+				test.field + "b/b.md:2: {{#include ../gone.txt}}: the book has no file " + test.gone + ", so mdBook leaves this text in the page",
+			}
+			if test.theme != "" {
+				want = append(want, test.field+"b/b.md:3: {{#include ../../theme/head.hbs}}: "+test.theme+", so mdBook leaves this text in the page")
 			}
 			output := mustGenerate(t, view, fromFolder(maps.Clone(pages), files, test.toml))
 			if diff := cmp.Diff(want, mapped(output.Warnings, Problem.String)); diff != "" {

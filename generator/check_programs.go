@@ -81,8 +81,9 @@ func (c *checker) missingScript(arguments []string) string {
 	return ""
 }
 
-// has reports whether a file is in the book, by its path below the book's root.
+// has reports whether a file is in the book, by its path from the book's root.
 func (c *checker) has(file string) bool {
+	file = c.layout.below(file)
 	return slices.ContainsFunc(c.layout.entries, func(e entry) bool { return e.path == file })
 }
 

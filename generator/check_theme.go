@@ -22,7 +22,7 @@ func (c *checker) checkTheme(redirects bool) {
 	files, names := map[string][]byte{}, map[string]string{}
 	for _, e := range c.layout.entries {
 		file, ok := e.path, true
-		if folder := c.themeFolder(); folder != "." {
+		if folder := c.layout.below(c.themeFolder()); folder != "" && folder != "." {
 			file, ok = strings.CutPrefix(e.path, folder+"/")
 		}
 		if ok {
@@ -59,16 +59,16 @@ func (c *checker) checkEncoding() {
 	if !c.config.HTMLIgnored {
 		for _, list := range [][]string{c.config.AdditionalCSS, c.config.AdditionalJS} {
 			for _, file := range list {
-				read[file] = isStyleOrScript(file)
+				read[c.layout.below(file)] = isStyleOrScript(file)
 			}
 		}
 	}
-	page404 := c.config.Page404()
-	if page404 == "" || c.config.HTMLIgnored {
+	page404 := c.layout.below(c.config.Page404())
+	if c.config.Input404 == "" || c.config.HTMLIgnored {
 		page404 = path.Join(c.layout.source, "404.md")
 	}
 	read[page404] = !c.config.No404 || c.config.HTMLIgnored
-	fonts := path.Join(c.themeFolder(), "fonts")
+	fonts := c.layout.below(path.Join(c.themeFolder(), "fonts"))
 	for _, e := range c.layout.entries {
 		isFont := path.Dir(e.path) == fonts && path.Base(e.path) != "fonts.css" && isStyleOrScript(e.path)
 		if (read[e.path] || isFont) && !utf8.Valid(e.content) {

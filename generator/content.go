@@ -28,8 +28,9 @@ func merge(view *v1.MarkdownView, contents []Content) (book.Book, []Problem) {
 	for _, content := range contents {
 		maps.Copy(merged.Pages, content.Book.Pages)
 		maps.Copy(merged.Files, content.Book.Files)
+		merged.Folders = append(merged.Folders, content.Book.Folders...)
 		if content.Book.Toml != nil {
-			merged.Toml = content.Book.Toml
+			merged.Toml, merged.Root = content.Book.Toml, content.Book.Root
 		}
 	}
 	for path, text := range view.Spec.Markdowns {
@@ -42,13 +43,15 @@ func merge(view *v1.MarkdownView, contents []Content) (book.Book, []Problem) {
 	// The paths of inline pages are checked with the view itself.
 	var problems []Problem
 	for _, content := range contents {
-		for _, files := range []map[string][]byte{content.Book.Pages, content.Book.Files} {
-			for _, path := range slices.Sorted(maps.Keys(files)) {
-				if err := v1.ValidatePagePath(path); err != nil {
+		check := func(paths []string, validate func(string) error) {
+			for _, path := range paths {
+				if err := validate(path); err != nil {
 					problems = append(problems, Problem{Field: content.Field, Message: fmt.Sprintf("file name %.120q: %v", path, err)})
 				}
 			}
 		}
+		check(slices.Sorted(maps.Keys(content.Book.Pages)), v1.ValidatePagePath)
+		check(slices.Sorted(maps.Keys(content.Book.Files)), book.ValidatePath)
 	}
 	return merged, problems
 }

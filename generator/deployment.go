@@ -1,6 +1,7 @@
 package generator
 
 import (
+	"path"
 	"strconv"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -101,6 +102,9 @@ func container(view *v1.MarkdownView, files layout) *corev1ac.ContainerApplyConf
 		WithVolumeMounts(
 			corev1ac.VolumeMount().WithName(pagesVolume).WithMountPath(files.mountPath()).WithReadOnly(true),
 			corev1ac.VolumeMount().WithName(buildVolume).WithMountPath(buildFolder))
+	if files.root != "" {
+		object.WithWorkingDir(path.Join(bookRoot, files.root))
+	}
 	if startsSlowly(files.entries) {
 		object.WithStartupProbe(probe().WithPeriodSeconds(1).WithFailureThreshold(startupSeconds))
 	}
@@ -113,11 +117,8 @@ func container(view *v1.MarkdownView, files layout) *corev1ac.ContainerApplyConf
 // the volume.
 func environment(files layout) []*corev1ac.EnvVarApplyConfiguration {
 	env := []*corev1ac.EnvVarApplyConfiguration{
-		corev1ac.EnvVar().WithName("MDBOOK_BUILD__BUILD_DIR").WithValue(buildFolder),
+		corev1ac.EnvVar().WithName("MDBOOK_BUILD__BUILD_DIR").WithValue(files.buildDir()),
 		corev1ac.EnvVar().WithName("MDBOOK_BUILD__CREATE_MISSING").WithValue("false"),
-	}
-	if files.renamedSource {
-		env = append(env, corev1ac.EnvVar().WithName("MDBOOK_BOOK__SRC").WithValue(flatSource))
 	}
 	if files.watchesMore {
 		env = append(env, corev1ac.EnvVar().WithName("MDBOOK_BUILD__EXTRA_WATCH_DIRS").WithValue("[]"))
@@ -133,7 +134,8 @@ func probe() *corev1ac.ProbeApplyConfiguration {
 }
 
 // pages is the volume that holds the book: each file at its own path, and the
-// revision key of each shard, without which no pod starts.
+// revision key of each shard, without which no pod starts. That of the first is also
+// what makes folders exist in which no file is.
 func pages(view *v1.MarkdownView, files layout, shards []shard) *corev1ac.VolumeApplyConfiguration {
 	volume := corev1ac.Volume().WithName(pagesVolume)
 	if len(shards) == 1 {
@@ -158,6 +160,10 @@ func items(files layout, s shard) []*corev1ac.KeyToPathApplyConfiguration {
 	name := ""
 	if s.index > 0 {
 		name = "-" + strconv.Itoa(s.index)
+	} else {
+		for _, folder := range files.folders {
+			list = append(list, corev1ac.KeyToPath().WithKey(revisionKey(s.revision)).WithPath(path.Join(folder, revisionFile+".md")))
+		}
 	}
 	return append(list, corev1ac.KeyToPath().WithKey(revisionKey(s.revision)).WithPath(files.revisionPath(name)))
 }

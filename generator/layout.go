@@ -2,9 +2,11 @@ package generator
 
 import (
 	"cmp"
+	"iter"
 	"maps"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/zoetrope/markdown-view/generator/book"
@@ -33,14 +35,17 @@ type entry struct {
 
 // layout is how a book is laid out in the viewer's container.
 type layout struct {
-	// flat says that the volume is the source folder, as in the tutorial, rather
-	// than the book's root.
+	// flat says that the volume is the source folder, as in the tutorial.
 	flat bool
+	// root is the book's root below the volume's mount, "" when that is it or flat.
+	root string
 	// source is the source folder below the volume's mount, "" when that is it.
 	source string
-	// renamedSource says that book.toml names the root itself as the source
-	// folder, and that the pages are in flatSource all the same.
-	renamedSource bool
+	// folders are those below the volume's mount that have to exist and hold none of
+	// the entries.
+	folders []string
+	// buildDepth is how many folders of the site mdBook may leave when it writes files.
+	buildDepth int
 	// watchesMore says that book.toml names more folders to be watched.
 	watchesMore bool
 	entries     []entry // sorted by key
@@ -51,6 +56,17 @@ func (l layout) mountPath() string {
 		return path.Join(bookRoot, flatSource)
 	}
 	return bookRoot
+}
+
+// buildDir is the folder that mdBook builds the site in: as deep in the one that it
+// can write to as files are written beside the site.
+func (l layout) buildDir() string {
+	return buildFolder + strings.Repeat("/site", l.buildDepth)
+}
+
+// below is a path below the volume's mount of one from the book's root.
+func (l layout) below(p string) string {
+	return path.Join(l.root, p)
 }
 
 // revisionPath is where a shard's revision key is projected to: a name that
@@ -65,32 +81,108 @@ func (l layout) revisionPath(shardName string) string {
 }
 
 // arrange lays a book out. A flat book is mounted as the tutorial does it. With
-// anything more the volume is the book's root: mdBook then finds book.toml, and
+// anything more the volume holds the book's root: mdBook then finds book.toml, and
 // publishes a plain folder instead of a mount with the kubelet's ..data links,
 // whose files it would copy to the site.
 func arrange(b book.Book, config book.Config) layout {
-	l := layout{flat: isFlat(b), watchesMore: len(config.ExtraWatchDirs) > 0}
+	l := layout{flat: isFlat(b), watchesMore: len(config.ExtraWatchDirs) > 0, buildDepth: buildDepth(config)}
 	if !l.flat {
-		l.source = config.Src
-		if l.source == "." {
-			l.source, l.renamedSource = flatSource, true
-		}
+		l.root = rootFolder(b, config)
+		l.source = l.below(config.Src)
 	}
 	for p, content := range b.Pages {
 		l.entries = append(l.entries, entry{name: p, key: pageKey(p), path: path.Join(l.source, p), content: content})
 	}
 	for p, content := range b.Files {
-		l.entries = append(l.entries, entry{name: p, key: rootKey(p), path: p, content: content})
+		l.entries = append(l.entries, entry{name: p, key: rootKey(p), path: l.below(p), content: content})
 	}
 	if b.Toml != nil {
-		l.entries = append(l.entries, entry{name: book.ConfigPath, key: rootKey(book.ConfigPath), path: book.ConfigPath, content: b.Toml})
+		l.entries = append(l.entries, entry{name: book.ConfigPath, key: rootKey(book.ConfigPath), path: l.below(book.ConfigPath), content: b.Toml})
 	}
 	slices.SortFunc(l.entries, func(a, b entry) int { return cmp.Compare(a.key, b.key) })
+	l.folders = l.emptyFolders(b.Folders)
 	return l
 }
 
+// rootFolder is the book's root below the volume's mount: as deep as the book leads
+// out of its root, and so that the source folder is in the mount and isn't the mount
+// itself. The folders have their own names as far as these are known, so that paths
+// hold that lead out of the root and back into it.
+func rootFolder(b book.Book, config book.Config) string {
+	depth := book.Ascent(config.Src)
+	if base := path.Base(config.Src); base == "." || base == ".." {
+		depth++
+	}
+	for _, paths := range []iter.Seq[string]{maps.Keys(b.Files), slices.Values(b.Folders)} {
+		for p := range paths {
+			depth = max(depth, book.Ascent(p))
+		}
+	}
+	depth = min(depth, book.MaxAscent)
+	var names []string
+	if b.Root != "" {
+		names = strings.Split(b.Root, "/")
+	}
+	names = names[max(0, len(names)-depth):]
+	// Kubernetes keeps names that start with ".." for itself.
+	if len(names) > 0 && strings.HasPrefix(names[0], "..") {
+		depth = max(depth, len(names)+1)
+	}
+	for len(names) < depth {
+		names = slices.Insert(names, 0, unnamedFolder(b, depth))
+	}
+	return path.Join(names...)
+}
+
+// unnamedFolder is a name for a folder whose own isn't known, and that no file beside
+// it has.
+func unnamedFolder(b book.Book, depth int) string {
+	taken := map[string]bool{}
+	for p := range b.Files {
+		for range depth {
+			p = strings.TrimPrefix(p, "../")
+		}
+		first, _, _ := strings.Cut(p, "/")
+		taken[first] = true
+	}
+	name := "book"
+	for i := 2; taken[name]; i++ {
+		name = "book" + strconv.Itoa(i)
+	}
+	return name
+}
+
+// buildDepth is how many folders up from the site mdBook writes: a file that
+// book.toml names by a path that leads out of the book is copied by the same path
+// from the site, and so is the page for unknown addresses.
+func buildDepth(config book.Config) int {
+	depth := book.Ascent(config.Input404)
+	for _, p := range slices.Concat(config.AdditionalCSS, config.AdditionalJS) {
+		depth = max(depth, book.Ascent(p))
+	}
+	return min(depth, book.MaxAscent)
+}
+
+// emptyFolders are those of folders, paths from the book's root, that hold no entry.
+func (l layout) emptyFolders(folders []string) []string {
+	held := map[string]bool{".": true, "/": true}
+	for _, e := range l.entries {
+		for folder := path.Dir(e.path); !held[folder]; folder = path.Dir(folder) {
+			held[folder] = true
+		}
+	}
+	var empty []string
+	for _, folder := range slices.Sorted(slices.Values(folders)) {
+		folder = l.below(folder)
+		if !held[folder] && !slices.Contains(empty, folder) {
+			empty = append(empty, folder)
+		}
+	}
+	return empty
+}
+
 func isFlat(b book.Book) bool {
-	if b.Toml != nil || len(b.Files) > 0 {
+	if b.Toml != nil || len(b.Files) > 0 || len(b.Folders) > 0 {
 		return false
 	}
 	for p := range maps.Keys(b.Pages) {

@@ -34,11 +34,11 @@ func runMDBook(t *testing.T, b book.Book) (string, bool) {
 			t.Fatal(err)
 		}
 	}
-	command := exec.CommandContext(t.Context(), program, "build", dir)
+	command := exec.CommandContext(t.Context(), program, "build", filepath.Join(dir, files.root))
 	command.Env = os.Environ()
 	for _, variable := range environment(files) {
-		if value := *variable.Value; value == buildFolder {
-			command.Env = append(command.Env, *variable.Name+"="+path.Join(t.TempDir(), "build"))
+		if value := *variable.Value; strings.HasPrefix(value, buildFolder) {
+			command.Env = append(command.Env, *variable.Name+"="+path.Join(t.TempDir(), value))
 		} else {
 			command.Env = append(command.Env, *variable.Name+"="+value)
 		}

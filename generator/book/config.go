@@ -28,12 +28,12 @@ const (
 
 // Config is what a book.toml says about the book's files and about the programs
 // that build it. Paths are slash-separated, clean and, where not said otherwise,
-// relative to the book's root and below it.
+// relative to the book's root. They begin with ../ where they lead out of it.
 type Config struct {
 	// Src is the source folder (book.src); "." when it is the book's root.
 	Src string
 	// BuildDir is the folder that mdBook writes the site to (build.build-dir); ""
-	// when that is the book's root itself or outside of it.
+	// when that is the book's root itself or an absolute path.
 	BuildDir string
 	// Theme is the folder of the HTML theme (output.html.theme), "." when it is
 	// the book's root.
@@ -63,6 +63,10 @@ type Config struct {
 	// ExtraWatchDirs are watched by mdbook serve beside the book's own files
 	// (build.extra-watch-dirs), as they are written.
 	ExtraWatchDirs []string
+	// Written are those of the paths above that are written in another way than they
+	// stand here and hold "..", as they are written but relative to the book's root.
+	// The operating system follows them through each folder and link.
+	Written []string
 	// ExpandsIncludes says whether {{#include}} in pages is expanded: not when the
 	// default preprocessors are switched off.
 	ExpandsIncludes bool
@@ -137,7 +141,7 @@ func (e *ConfigError) Error() string {
 
 // ParseConfig reads the text of book.toml as mdBook 0.5 does. nil or empty text
 // gives mdBook's defaults. The error is a *ConfigError: the text isn't TOML 1.1, a
-// value has the wrong type, a path leads out of the book, or a limit is exceeded.
+// value has the wrong type, a path is absolute, or a limit is exceeded.
 func ParseConfig(text []byte) (Config, error) {
 	if len(text) > MaxConfigBytes {
 		return Config{}, &ConfigError{1, 1, fmt.Sprintf("has %d bytes, may have at most %d", len(text), MaxConfigBytes)}
@@ -182,20 +186,22 @@ func (c *checker) readPaths(config *Config, doc map[string]any) {
 	book, build := tableOf(doc, "book"), tableOf(doc, "build")
 	html := tableOf(tableOf(doc, "output"), "html")
 
-	config.Src = c.folder("book.src", textOf(book, "src", "src"))
+	src := textOf(book, "src", "src")
+	config.Src = c.folder(config, "book.src", src)
 	config.BuildDir = path.Clean(textOf(build, "build-dir", "book"))
-	if config.BuildDir == "." || v1.ValidatePagePath(config.BuildDir) != nil {
+	if config.BuildDir == "." || ValidatePath(config.BuildDir) != nil {
 		config.BuildDir = ""
 	}
 	_, config.ThemeRequired = html["theme"]
-	config.Theme = c.folder("output.html.theme", textOf(html, "theme", "theme"))
-	config.AdditionalCSS = c.files("output.html.additional-css", textsOf(html, "additional-css"))
-	config.AdditionalJS = c.files("output.html.additional-js", textsOf(html, "additional-js"))
+	config.Theme = c.folder(config, "output.html.theme", textOf(html, "theme", "theme"))
+	config.AdditionalCSS = c.files(config, "output.html.additional-css", textsOf(html, "additional-css"))
+	config.AdditionalJS = c.files(config, "output.html.additional-js", textsOf(html, "additional-js"))
 	page, ok := html["input-404"].(string)
 	config.No404 = ok && page == ""
 	if page != "" {
 		config.Input404 = path.Clean(page)
-		c.mustBeInside("output.html.input-404", page, path.Join(config.Src, page))
+		c.mustBeRelative("output.html.input-404", page, path.Join(config.Src, page))
+		config.addWritten(src + "/" + page)
 	}
 	for from, to := range tableOf(html, "redirect") {
 		if config.Redirects == nil {
@@ -212,32 +218,60 @@ func (c *checker) readPaths(config *Config, doc map[string]any) {
 }
 
 // folder cleans a folder's path; mdBook takes an empty one for the root.
-func (c *checker) folder(key, written string) string {
+func (c *checker) folder(config *Config, key, written string) string {
 	clean := path.Clean(written)
-	if clean != "." {
-		c.mustBeInside(key, written, clean)
+	if base := path.Base(clean); base != "." && base != ".." || Ascent(clean) > MaxAscent {
+		c.mustBeRelative(key, written, clean)
 	}
+	config.addWritten(written)
 	return clean
 }
 
-func (c *checker) files(key string, written []string) []string {
+func (c *checker) files(config *Config, key string, written []string) []string {
 	var clean []string
 	for _, p := range written {
 		clean = append(clean, path.Clean(p))
-		c.mustBeInside(key, p, path.Clean(p))
+		c.mustBeRelative(key, p, path.Clean(p))
+		config.addWritten(p)
 	}
 	return clean
 }
 
-func (c *checker) mustBeInside(key, written, clean string) {
+func (c *checker) mustBeRelative(key, written, clean string) {
 	switch {
-	case path.IsAbs(written), clean == "..", strings.HasPrefix(clean, "../"):
+	case path.IsAbs(written):
 		c.errorf(key, "%s is %.120q, which is outside of the book's folder: the viewer has only what is inside, so move it there", key, written)
+	case path.Base(clean) == ".." && Ascent(clean) <= MaxAscent:
+		c.errorf(key, "%s is %.120q, which is a folder: name a file", key, written)
 	default:
-		if err := v1.ValidateVolumePath(clean); err != nil {
+		validate := ValidatePath
+		if Ascent(clean) == 0 {
+			validate = v1.ValidateVolumePath
+		}
+		if err := validate(clean); err != nil {
 			c.errorf(key, "%s is %.120q: a path %v", key, written, err)
 		}
 	}
+}
+
+func (c *Config) addWritten(p string) {
+	if clean := path.Clean(p); clean != p && slices.Contains(strings.Split(p, "/"), "..") {
+		c.Written = append(c.Written, p)
+	}
+}
+
+// Ways returns how a path of the configuration is written: in several ways, perhaps.
+func (c Config) Ways(clean string) []string {
+	var ways []string
+	for _, p := range c.Written {
+		if path.Clean(p) == clean {
+			ways = append(ways, p)
+		}
+	}
+	if len(ways) == 0 {
+		return []string{clean}
+	}
+	return ways
 }
 
 // readPlugins takes the programs out of a document whose types were checked.

@@ -24,8 +24,8 @@ type Options struct {
 	// it either, git itself doesn't for what was committed, and which pages a book
 	// has must not depend on files outside of the folder.
 	Ignore string
-	// BookToml is a book.toml to take in place of the project's own, when that only
-	// says where the source folder is; nil or empty means that there is none.
+	// BookToml is the book.toml that the book is served with, in place of a project's
+	// own; nil or empty means that there is none.
 	BookToml []byte
 	// Base says what the folder's path is relative to, for messages; "" means the
 	// working directory.
@@ -63,9 +63,9 @@ func (l Limits) orDefault() Limits {
 //
 // A folder with a book.toml, unless that is ignored, is a whole mdBook project: the
 // files of its source folder are the pages; its theme, the additional style sheets
-// and scripts, and what pages include from elsewhere in the project are the files;
-// its build folder and anything else stay behind. Any other folder is the source
-// folder itself.
+// and scripts, and what pages include from elsewhere are the files, also those outside
+// of the folder; its build folder and anything else stay behind. Any other folder is
+// the source folder itself, and what its pages include from outside comes along.
 //
 // A link is followed to a file or folder in fsys. Only regular files are opened, so
 // that nothing blocks. fsys should be that of an [os.Root], which keeps links from
@@ -140,9 +140,5 @@ func (r *reader) readBook(finalToml []byte) book.Book {
 	case isProject:
 		return r.readProject(text, finalToml)
 	}
-	pages := r.walk(r.root, "", "", nil)
-	if !r.fit(pages) {
-		return book.Book{}
-	}
-	return book.Book{Pages: r.readFiles(pages, "")}
+	return r.readPages(finalToml)
 }

@@ -4,10 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"path"
 	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/zoetrope/markdown-view/generator/book"
 )
 
 // FileError is what is wrong with one file or folder.
@@ -72,7 +75,10 @@ func (r *reader) fail(rel string, line int, message string) {
 		return
 	}
 	p := r.name
-	if rel != "" {
+	switch {
+	case book.Ascent(rel) > 0:
+		p = path.Join(p, rel)
+	case rel != "":
 		p += "/" + rel
 	}
 	r.errs = append(r.errs, FileError{Path: printable(p), Line: line, Message: message})

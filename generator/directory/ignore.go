@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"path"
 	"strings"
+
+	"github.com/zoetrope/markdown-view/generator/book"
 )
 
 // DefaultIgnore is what is left out of every folder: what editors and desktops
@@ -156,10 +158,15 @@ func (ps patterns) ignores(rel string, isDir bool) bool {
 	return false
 }
 
-// ignoresWithin says whether a path or a folder that it is in is left out.
+// ignoresWithin reports whether a path or a folder that it is in is left out. A path
+// that begins with .. isn't left out for the names of the folders that it begins in.
 func (ps patterns) ignoresWithin(rel string, isDir bool) bool {
+	up := len("../")*book.Ascent(rel) - 1
+	if up == len(rel) {
+		return false
+	}
 	for i, c := range rel {
-		if c == '/' && ps.ignores(rel[:i], true) {
+		if c == '/' && i > up && ps.ignores(rel[:i], true) {
 			return true
 		}
 	}

@@ -10,71 +10,124 @@ import (
 	"github.com/zoetrope/markdown-view/generator/links"
 )
 
-// source is a text that may include files. Its path is one below the folder.
+// source is a text that may include files, and the way to it.
 type source struct {
-	path string
-	text []byte
+	way, key string // texts of one key are the same
+	text     []byte
 }
 
-// addIncludes adds the files beside the source folder that pages include, and those
-// that such files include. What is missing, or outside of the project, isn't an
-// error here: the page's author is told.
+// includer adds to a book what its pages include.
+type includer struct {
+	*project
+	book    *book.Book
+	queue   []source
+	seen    map[string]bool     // ways
+	targets map[string][]string // of a text's directives, by its key
+}
+
+// addIncludes adds the files that pages include and that aren't in the book yet, and
+// those that such files include, and completes the book's folders. What is missing,
+// or outside of what can be read, isn't an error here: the page's author is told.
 func (p *project) addIncludes(b *book.Book) {
-	var queue []source
-	seen := map[string]bool{}
-	for _, page := range slices.Sorted(maps.Keys(b.Pages)) {
+	if len(p.errs) > 0 {
+		return
+	}
+	i := &includer{project: p, book: b, seen: map[string]bool{}, targets: map[string][]string{}}
+	if p.config.ExpandsIncludes {
+		i.run()
+	}
+	b.Folders = p.folders(*b)
+}
+
+func (i *includer) run() {
+	for _, page := range slices.Sorted(maps.Keys(i.book.Pages)) {
 		if strings.HasSuffix(page, ".md") {
-			at := path.Join(p.src, page)
-			queue = append(queue, source{at, b.Pages[page]})
-			seen[at] = true
+			way := page
+			if i.srcWay != "" {
+				way = i.srcWay + "/" + page
+			}
+			i.seen[way] = true
+			i.queue = append(i.queue, source{way, path.Join(i.src, page), i.book.Pages[page]})
 		}
 	}
-	for len(queue) > 0 {
-		next := queue[0]
-		queue = queue[1:]
-		for _, include := range links.Includes(next.path, next.text) {
-			if seen[include.Path] {
-				continue
-			}
-			seen[include.Path] = true
-			// Each is looked for in the file system, so they count like a folder's.
-			if p.entries++; p.entries > p.limits.Entries {
-				p.failEntries()
-				return
-			}
-			if text, ok := p.included(b, include.Path); ok {
-				queue = append(queue, source{include.Path, text})
-			}
-			if p.full {
+	for len(i.queue) > 0 {
+		next := i.queue[0]
+		i.queue = i.queue[1:]
+		for _, target := range i.targetsOf(next) {
+			if i.include(next.way[:strings.LastIndexByte(next.way, '/')+1], target); i.full {
 				return
 			}
 		}
 	}
 }
 
-// included returns the text of an included file, and adds it to the book if it
-// isn't in it yet.
-func (p *project) included(b *book.Book, rel string) ([]byte, bool) {
-	if path.IsAbs(rel) || rel == ".." || strings.HasPrefix(rel, "../") {
-		return nil, false
+func (i *includer) targetsOf(s source) []string {
+	targets, known := i.targets[s.key]
+	if !known {
+		seen := map[string]bool{}
+		for _, include := range links.Includes("", s.text) {
+			if !seen[include.Target] && !path.IsAbs(include.Target) {
+				seen[include.Target] = true
+				targets = append(targets, include.Target)
+			}
+		}
+		i.targets[s.key] = targets
 	}
-	if p.src == "" || strings.HasPrefix(rel, p.src+"/") {
-		text, ok := b.Pages[within(p.src, rel)]
-		return text, ok
+	return targets
+}
+
+// include adds the file that a text in the folder at the end of a way includes.
+func (i *includer) include(folder, target string) {
+	way := folder + target
+	if i.seen[way] {
+		return
 	}
-	if rel == book.ConfigPath {
-		return b.Toml, true // which comes anyway
+	i.seen[way] = true
+	// Each is looked for in the file system, so they count like a folder's.
+	if i.entries++; i.entries > i.limits.Entries {
+		i.failEntries()
+		return
 	}
-	if text, ok := b.Files[rel]; ok {
+	f, plain, ok := i.find(way)
+	if !ok {
+		return
+	}
+	if plain { // so that what is included by several ways is read once
+		direct := relative(i.startNames, i.absolute(f.rel))
+		if direct != way && i.seen[direct] {
+			return
+		}
+		i.seen[direct], way = true, direct
+	}
+	if text, ok := i.textOf(f); ok {
+		i.queue = append(i.queue, source{way, f.rel, text})
+	}
+}
+
+// textOf returns the text of an included file, and adds it to the book if it isn't in
+// it yet.
+func (i *includer) textOf(f file) ([]byte, bool) {
+	if f.rel == book.ConfigPath && i.toml != nil {
+		return i.toml, true // which comes anyway
+	}
+	into, name := i.book.Files, f.rel
+	if page, ok := i.inSource(f.rel); ok {
+		if text, ok := i.book.Pages[page]; ok {
+			return text, true
+		}
+		if _, beside := i.book.Files[f.rel]; !beside {
+			into, name = i.book.Pages, page
+		}
+	}
+	if text, ok := into[name]; ok {
 		return text, true
 	}
-	f, ok := p.lookUp(rel)
-	if !ok {
+	if !i.accept(f, f.mode) {
 		return nil, false
 	}
-	text, ok := p.readCounted(f)
+	text, ok := i.readCounted(f)
 	if ok {
-		b.Files[rel] = text
+		into[name] = text
 	}
 	return text, ok
 }

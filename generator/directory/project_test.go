@@ -120,7 +120,7 @@ func TestReadProject(t *testing.T) {
 		"what pages include from elsewhere in the project": {
 			files: map[string]string{
 				"p/book.toml":      "",
-				"p/src/a.md":       "{{#include ../code/x.rs:2:3}} {{#include ../../secret}} {{#include ../gone.rs}}\n{{#include /etc/passwd}}",
+				"p/src/a.md":       "{{#include ../code/x.rs:2:3}} {{#include ../../../secret}} {{#include ../gone.rs}}\n{{#include /etc/passwd}}",
 				"p/src/b/c.md":     "{{#rustdoc_include ../../code/y.rs:anchor}}\n{{#playground ../../code/z.rs}} \\{{#include ../../code/no.rs}}",
 				"p/src/b/d.txt":    "{{#include ../../code/not-a-page.rs}}",
 				"p/code/x.rs":      "{{#include more/x.rs}} {{#include ../src/snippet.rs}} {{#include x.rs}}",
@@ -133,7 +133,7 @@ func TestReadProject(t *testing.T) {
 			},
 			dir: "p",
 			pages: map[string]string{
-				"a.md":       "{{#include ../code/x.rs:2:3}} {{#include ../../secret}} {{#include ../gone.rs}}\n{{#include /etc/passwd}}",
+				"a.md":       "{{#include ../code/x.rs:2:3}} {{#include ../../../secret}} {{#include ../gone.rs}}\n{{#include /etc/passwd}}",
 				"b/c.md":     "{{#rustdoc_include ../../code/y.rs:anchor}}\n{{#playground ../../code/z.rs}} \\{{#include ../../code/no.rs}}",
 				"b/d.txt":    "{{#include ../../code/not-a-page.rs}}",
 				"snippet.rs": "{{#include ../code/s.rs}}",
@@ -177,13 +177,24 @@ func TestReadProject(t *testing.T) {
 			beside: map[string]string{"b.css": "b", "look/head.hbs": "h"},
 			toml:   "[output.html]\nadditional-css = ['a.css']",
 		},
-		"a book.toml of the view with another source folder": {
-			files:  map[string]string{"book.toml": "book.src = 'docs'", "docs/a.md": "a", "docs/a.css": "c", "src/b.md": ""},
+		"a book.toml of the view says where everything is": {
+			files: map[string]string{
+				"book.toml": "book.src = 'src/en'", "src/en/a.md": "en", "src/ja/a.md": "ja {{#include ../../x.rs}} {{#include ../../out/y}}", "src/ja/theme/head.hbs": "h",
+				"theme/head.hbs": "", "x.rs": "x", "out/y": "", "src/ja/out/z": "",
+			},
 			dir:    ".",
-			opts:   Options{BookToml: []byte("output.html.additional-css = ['docs/a.css']")},
-			pages:  map[string]string{"a.md": "a", "a.css": "c"},
-			beside: map[string]string{"docs/a.css": "c"},
-			toml:   "book.src = 'docs'",
+			opts:   Options{BookToml: []byte("book.src = 'src/ja'\nbuild.build-dir = 'src/ja/out'\noutput.html.theme = 'src/ja/theme'")},
+			pages:  map[string]string{"a.md": "ja {{#include ../../x.rs}} {{#include ../../out/y}}", "theme/head.hbs": "h"},
+			beside: map[string]string{"x.rs": "x", "out/y": ""},
+			toml:   "book.src = 'src/en'",
+		},
+		"a book.toml of the view that takes the place of a faulty one": {
+			files:  map[string]string{"book.toml": "[book", "src/a.md": "a"},
+			dir:    ".",
+			opts:   Options{BookToml: []byte("[book]")},
+			pages:  map[string]string{"a.md": "a"},
+			beside: map[string]string{},
+			toml:   "[book",
 		},
 		"a book.toml of the view that is faulty is the view's matter": {
 			files:  map[string]string{"book.toml": "", "src/a.md": "a"},
@@ -242,9 +253,20 @@ func TestReadProjectErrors(t *testing.T) {
 			want:  "./p/x/pages: is ignored, but book.toml names it as the source folder",
 		},
 		"a source folder outside": {
-			files: map[string]string{"p/book.toml": "[book]\nsrc = '../pages'", "pages/a.md": ""},
+			files: map[string]string{"p/book.toml": "[book]\nsrc = '../../pages'"},
 			dir:   "./p",
-			want:  `./p/book.toml:2: book.src is "../pages", which is outside of the book's folder: the viewer has only what is inside, so move it there`,
+			want:  "./p: book.toml names the source folder ../../pages, which is outside of the working directory",
+		},
+		"a source folder beside the project that is missing": {
+			files: map[string]string{"p/book.toml": "[book]\nsrc = '../pages'"},
+			dir:   "./p",
+			want:  "pages: no such folder: book.toml names it as the source folder, where SUMMARY.md is",
+		},
+		"a source folder of the view's that is missing": {
+			files: map[string]string{"p/book.toml": "[book]\nsrc = 'docs'", "p/docs/SUMMARY.md": ""},
+			dir:   "./p",
+			opts:  Options{BookToml: []byte("[book]\ntitle = 'x'")},
+			want:  `./p/src: no such folder: bookToml names it as the source folder, where SUMMARY.md is; the project's own book.toml names docs: add src = "docs" to [book]`,
 		},
 		"links that lead out, everywhere": {
 			files: map[string]string{

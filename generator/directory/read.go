@@ -6,7 +6,6 @@ import (
 	"io"
 	"io/fs"
 
-	v1 "github.com/zoetrope/markdown-view/api/v1"
 	"github.com/zoetrope/markdown-view/generator/book"
 )
 
@@ -112,28 +111,4 @@ func (r *reader) readFile(f file, limit int64) ([]byte, error) {
 			content = append(content, 0)[:len(content)]
 		}
 	}
-}
-
-// lookUp finds the file at a clean path below the folder that isn't ignored; ok
-// says whether there is one.
-func (r *reader) lookUp(rel string) (f file, ok bool) {
-	if r.ignore.ignoresWithin(rel, false) {
-		return file{}, false
-	}
-	real, info, err := r.resolve(r.root, rel)
-	switch {
-	case errors.Is(err, fs.ErrNotExist), errors.Is(err, errNotFolder), errors.Is(err, errGitFolder):
-		return file{}, false
-	case err != nil:
-		r.failResolve(rel, err)
-		return file{}, false
-	case info.IsDir():
-		return file{}, false
-	}
-	if err := v1.ValidatePagePath(rel); err != nil {
-		r.failf(rel, "the path %v", err)
-		return file{}, false
-	}
-	f = file{rel: rel, real: real, size: info.Size()}
-	return f, r.accept(f, info.Mode())
 }

@@ -25,6 +25,7 @@ func (e *linkError) Error() string {
 
 var (
 	errNotFolder = errors.New("goes through a file, not a folder")
+	errOutside   = errors.New("leads out of what can be read")
 	errGitFolder = errors.New("is git's own data, which is never read")
 )
 
@@ -44,40 +45,46 @@ func steps(p string, link *linkError) []step {
 	return s
 }
 
-// resolve follows p, a clean path that starts in the folder from, to a file or
-// folder, and returns its path without a link, and what it is. It does itself what
-// an os.Root would do, so that messages can name the link, that a loop can be told
-// from a long path, and that the file system of a test gives the same answers.
+// resolve follows p, a path that starts in the folder from, to a file or folder, and
+// returns its path without a link, and what it is. It does itself what an os.Root
+// would do, so that messages can name the link, that a loop can be told from a long
+// path, and that the file system of a test gives the same answers.
 func (r *reader) resolve(from, p string) (string, fs.FileInfo, error) {
-	info, err := fs.Stat(r.fsys, from)
+	real, info, _, err := r.follow(from, p)
+	return real, info, err
+}
+
+// follow is resolve that also returns how many links the path goes through.
+func (r *reader) follow(from, p string) (real string, info fs.FileInfo, links int, err error) {
+	info, err = fs.Stat(r.fsys, from)
 	if err != nil {
-		return "", nil, err
+		return "", nil, 0, err
 	}
 	at, rest := from, steps(p, nil)
-	for links := 0; len(rest) > 0; {
+	for len(rest) > 0 {
 		next := rest[0]
 		rest = rest[1:]
 		switch {
 		case !info.IsDir():
-			return "", nil, errNotFolder
+			return "", nil, links, errNotFolder
 		case next.element == ".." && at == ".":
-			return "", nil, next.link.leads("out of " + r.base)
+			return "", nil, links, next.link.leads("out of " + r.base)
 		case next.element == "..":
 			at = path.Dir(at)
 			continue
 		case strings.EqualFold(next.element, gitFolder) && next.link != nil:
-			return "", nil, next.link.leads("into git's own data, which is never read")
+			return "", nil, links, next.link.leads("into git's own data, which is never read")
 		case strings.EqualFold(next.element, gitFolder):
-			return "", nil, errGitFolder
+			return "", nil, links, errGitFolder
 		}
 
 		name := path.Join(at, next.element)
 		found, err := fs.Lstat(r.fsys, name)
 		switch {
 		case errors.Is(err, fs.ErrNotExist) && next.link != nil:
-			return "", nil, next.link.leads("nowhere")
+			return "", nil, links, next.link.leads("nowhere")
 		case err != nil:
-			return "", nil, err
+			return "", nil, links, err
 		case found.Mode().Type() != fs.ModeSymlink:
 			at, info = name, found
 			continue
@@ -85,24 +92,24 @@ func (r *reader) resolve(from, p string) (string, fs.FileInfo, error) {
 
 		target, err := fs.ReadLink(r.fsys, name)
 		if err != nil {
-			return "", nil, err
+			return "", nil, links, err
 		}
 		link := &linkError{link: name, target: target}
 		if links++; links > maxLinks {
-			return "", nil, link.leads("back to itself")
+			return "", nil, links, link.leads("back to itself")
 		}
 		if path.IsAbs(target) {
-			return "", nil, link.leads("out of " + r.base)
+			return "", nil, links, link.leads("out of " + r.base)
 		}
 		rest = slices.Concat(steps(target, link), rest)
 	}
-	return at, info, nil
+	return at, info, links, nil
 }
 
-// leads completes the error. Only a link has "..", because paths are clean.
+// leads completes the error. Without a link it is the path itself that leads out.
 func (e *linkError) leads(where string) error {
 	if e == nil {
-		return fs.ErrInvalid
+		return errOutside
 	}
 	e.where = where
 	return e
@@ -117,6 +124,8 @@ func (r *reader) failResolve(rel string, err error) {
 		r.failf(rel, "%v: put the files themselves there, or ignore the link", link)
 	case errors.Is(err, fs.ErrNotExist) && rel == "":
 		r.failf(rel, "no such folder in %s", r.base)
+	case errors.Is(err, errOutside):
+		r.failf(rel, "is outside of %s", r.base)
 	case errors.Is(err, errNotFolder), errors.Is(err, errGitFolder):
 		r.failf(rel, "%v", err)
 	default:

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	v1 "github.com/zoetrope/markdown-view/api/v1"
+	"github.com/zoetrope/markdown-view/generator/book"
 )
 
 // reader reads one folder.
@@ -36,6 +36,7 @@ type file struct {
 	rel  string // path below the folder
 	real string // path in fsys, without a link
 	size int64
+	mode fs.FileMode // of one that was looked up by its path
 }
 
 // entry is one name in a folder.
@@ -76,7 +77,7 @@ func (w *walker) folder(real, rel string, active []string) {
 		if w.skip != nil && w.skip(below) {
 			continue
 		}
-		if err := v1.ValidatePagePath(within(w.top, below)); err != nil {
+		if err := book.ValidatePath(within(w.top, below)); err != nil {
 			w.failf(below, "the path %v", err)
 			continue
 		}
