@@ -39,6 +39,7 @@ func check(view *v1.MarkdownView, b book.Book, contents []Content) *checker {
 	c.layout = arrange(b, c.config)
 	c.checkConfig()
 	c.checkSizes()
+	c.checkTools()
 	c.checkPaths()
 	c.checkSummary()
 	return c
@@ -46,14 +47,20 @@ func check(view *v1.MarkdownView, b book.Book, contents []Content) *checker {
 
 func (c *checker) checkSizes() {
 	total, names := 0, 0
-	for _, folder := range c.layout.folders {
-		names += len(`{"key":"","path":""},`) + len(revisionKey(digest(nil))) + len(folder) + len("/"+revisionFile+".md")
+	const item = len(`{"key":"","path":""},`)
+	for _, p := range c.layout.folderItems() {
+		names += item + len(revisionKey(digest(nil))) + len(p)
+	}
+	for _, e := range c.layout.stored() {
+		names += item + len(e.key) + len(e.path)
+	}
+	for _, p := range c.layout.large {
+		names += 2*len(p) + len(`"/pages/parts/00","/book","/book",`)
 	}
 	for _, e := range c.layout.entries {
 		total += len(e.content)
-		names += len(`{"key":"","path":""},`) + len(e.key) + len(e.path)
 		if len(e.content) > book.MaxFileBytes {
-			c.add(e.name, 0, "has %d bytes, may have at most %d, which is what one ConfigMap holds: split the page or shrink the image", len(e.content), book.MaxFileBytes)
+			c.add(e.name, 0, "has %d bytes, may have at most %d: split the page or shrink the image", len(e.content), book.MaxFileBytes)
 		}
 	}
 	count := len(c.layout.entries)
@@ -65,6 +72,22 @@ func (c *checker) checkSizes() {
 	case names > maxVolumeBytes:
 		c.addToBook("the names of the book's %d files take %d bytes in the pod's volume, may take at most %d: use fewer files or shorter names", count, names, maxVolumeBytes)
 	}
+}
+
+// checkTools warns of what an image needs so that pods can assemble large files.
+func (c *checker) checkTools() {
+	if len(c.layout.large) == 0 || c.usesDefaultImage() {
+		return
+	}
+	at := slices.IndexFunc(c.layout.entries, func(e entry) bool { return e.path == c.layout.large[0] })
+	file, others := c.layout.entries[at].name, ""
+	if more := len(c.layout.large) - 1; more > 0 {
+		others = fmt.Sprintf(" (and of %d more files)", more)
+	}
+	c.warnings = append(c.warnings, Problem{
+		Field: fieldOf(c.view, c.contents, file), File: file,
+		Message: fmt.Sprintf("no ConfigMap can hold it in one piece, so pods assemble it: because of it%s the image %s needs %s", others, c.view.Spec.ViewerImage, assemblyTools),
+	})
 }
 
 // checkPaths finds files that can't all be there: two of the same path in the

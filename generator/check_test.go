@@ -116,9 +116,9 @@ func TestBadPages(t *testing.T) {
 			map[string]string{"x.md": "\xff", "b.bin": "\xff"},
 			[]string{`SUMMARY.md:1: chapter "X" links to x.md, which is not UTF-8 text: save it as UTF-8, or link to it from a page if it is no page`},
 		},
-		"a page of 2 MiB": {
-			map[string]string{"a.md": strings.Repeat("x", 2<<20)},
-			[]string{"a.md: has 2097152 bytes, may have at most 1044480, which is what one ConfigMap holds: split the page or shrink the image"},
+		"a page of 16 MiB and one byte": {
+			map[string]string{"a.md": strings.Repeat("x", 16<<20+1)},
+			[]string{"a.md: has 16777217 bytes, may have at most 16777216: split the page or shrink the image"},
 		},
 		"a file where another needs a folder": {
 			map[string]string{"a": "", "a/b.md": "", "a/c.md": ""},

@@ -1,6 +1,7 @@
 package generator
 
 import (
+	"cmp"
 	"path"
 	"strconv"
 
@@ -52,7 +53,7 @@ func deployment(view *v1.MarkdownView, files layout, shards []shard, revision st
 }
 
 func podSpec(view *v1.MarkdownView, files layout, shards []shard) *corev1ac.PodSpecApplyConfiguration {
-	return corev1ac.PodSpec().
+	spec := corev1ac.PodSpec().
 		// {{#include}} could publish the token.
 		WithAutomountServiceAccountToken(false).
 		// A Service called mdbook would set MDBOOK_PORT, which mdBook reads as
@@ -68,16 +69,20 @@ func podSpec(view *v1.MarkdownView, files layout, shards []shard) *corev1ac.PodS
 		WithVolumes(
 			pages(view, files, shards),
 			corev1ac.Volume().WithName(buildVolume).WithEmptyDir(corev1ac.EmptyDirVolumeSource()))
+	if len(files.large) > 0 {
+		spec.WithInitContainers(assembler(view, files)).WithVolumes(assembly(files))
+	}
+	return spec
 }
 
 func container(view *v1.MarkdownView, files layout) *corev1ac.ContainerApplyConfiguration {
-	image := view.Spec.ViewerImage
-	if image == "" {
-		image = DefaultViewerImage
+	book := pagesVolume
+	if len(files.large) > 0 {
+		book = assemblyVolume
 	}
 	object := corev1ac.Container().
 		WithName(containerName).
-		WithImage(image).
+		WithImage(imageOf(view)).
 		WithImagePullPolicy(corev1.PullIfNotPresent).
 		WithCommand("mdbook").
 		WithArgs("serve", "--hostname", "0.0.0.0").
@@ -95,12 +100,9 @@ func container(view *v1.MarkdownView, files layout) *corev1ac.ContainerApplyConf
 			WithPreStop(corev1ac.LifecycleHandler().
 				WithSleep(corev1ac.SleepAction().WithSeconds(drainSeconds)))).
 		WithResources(resources(files.entries)).
-		WithSecurityContext(corev1ac.SecurityContext().
-			WithAllowPrivilegeEscalation(false).
-			WithReadOnlyRootFilesystem(true).
-			WithCapabilities(corev1ac.Capabilities().WithDrop("ALL"))).
+		WithSecurityContext(restricted()).
 		WithVolumeMounts(
-			corev1ac.VolumeMount().WithName(pagesVolume).WithMountPath(files.mountPath()).WithReadOnly(true),
+			corev1ac.VolumeMount().WithName(book).WithMountPath(files.mountPath()).WithReadOnly(true),
 			corev1ac.VolumeMount().WithName(buildVolume).WithMountPath(buildFolder))
 	if files.root != "" {
 		object.WithWorkingDir(path.Join(bookRoot, files.root))
@@ -109,6 +111,17 @@ func container(view *v1.MarkdownView, files layout) *corev1ac.ContainerApplyConf
 		object.WithStartupProbe(probe().WithPeriodSeconds(1).WithFailureThreshold(startupSeconds))
 	}
 	return object
+}
+
+func imageOf(view *v1.MarkdownView) string {
+	return cmp.Or(view.Spec.ViewerImage, DefaultViewerImage)
+}
+
+func restricted() *corev1ac.SecurityContextApplyConfiguration {
+	return corev1ac.SecurityContext().
+		WithAllowPrivilegeEscalation(false).
+		WithReadOnlyRootFilesystem(true).
+		WithCapabilities(corev1ac.Capabilities().WithDrop("ALL"))
 }
 
 // environment overrides what book.toml may say: mdBook has to build into the one
@@ -161,8 +174,8 @@ func items(files layout, s shard) []*corev1ac.KeyToPathApplyConfiguration {
 	if s.index > 0 {
 		name = "-" + strconv.Itoa(s.index)
 	} else {
-		for _, folder := range files.folders {
-			list = append(list, corev1ac.KeyToPath().WithKey(revisionKey(s.revision)).WithPath(path.Join(folder, revisionFile+".md")))
+		for _, p := range files.folderItems() {
+			list = append(list, corev1ac.KeyToPath().WithKey(revisionKey(s.revision)).WithPath(p))
 		}
 	}
 	return append(list, corev1ac.KeyToPath().WithKey(revisionKey(s.revision)).WithPath(files.revisionPath(name)))

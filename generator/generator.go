@@ -60,8 +60,9 @@ func Generate(view *v1.MarkdownView, contents []Content) (*Output, error) {
 	}
 
 	files := checked.layout
-	shards := divide(files.entries)
-	revision := digest(files.entries)
+	stored := files.stored()
+	shards := divide(stored)
+	revision := digest(stored)
 	return &Output{
 		ConfigMaps:  configMaps(view, shards),
 		Deployment:  deployment(view, files, shards, revision),

@@ -12,6 +12,8 @@ import (
 const (
 	// rootKeyPrefix marks the keys of files that stand beside the source folder.
 	rootKeyPrefix = "_root."
+	// partKeyPrefix marks the keys of parts of a file that no ConfigMap can hold.
+	partKeyPrefix = "_part."
 	// hashKeyPrefix marks keys that are too long to spell out.
 	hashKeyPrefix = "_hash."
 )
@@ -22,7 +24,7 @@ const (
 //
 // No two paths share a key: a name that holds "__" or "_x" itself, or that starts
 // with "_" or ".", isn't plain, and its underscores and its first dot are written
-// in hex. So no page can get a key that starts with ".", "_root." or "_hash.".
+// in hex. So no page can get a key that starts with ".", "_root.", "_part." or "_hash.".
 func pageKey(path string) string {
 	return fitKey(encodeKey(path), path)
 }
@@ -31,6 +33,13 @@ func pageKey(path string) string {
 func rootKey(path string) string {
 	// No path holds a NUL, so no page has the same hash.
 	return fitKey(rootKeyPrefix+encodeKey(path), "\x00"+path)
+}
+
+// partKey is the ConfigMap key of a part of the file that would have the key of a
+// whole one.
+func partKey(key string, part int) string {
+	name := fmt.Sprintf("%s%03d.%s", partKeyPrefix, part, key)
+	return fitKey(name, "\x00"+name) // keys hold no NUL either
 }
 
 func encodeKey(path string) string {

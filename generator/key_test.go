@@ -102,7 +102,7 @@ func checkKey(t *testing.T, p string) {
 }
 
 func TestNoTwoPathsShareAKey(t *testing.T) {
-	letters := []string{"_", "__", "_x", "x", "5F", "2E", ".", "/", "a", "-", "é", " ", "_root.", "_hash.", ".revision-"}
+	letters := []string{"_", "__", "_x", "x", "5F", "2E", ".", "/", "a", "-", "é", " ", "_root.", "_hash.", "_part.", "000.", ".revision-"}
 	random := rand.New(rand.NewPCG(1, 2))
 	seen := map[string]string{}
 	for range 20000 {
@@ -115,7 +115,10 @@ func TestNoTwoPathsShareAKey(t *testing.T) {
 			continue
 		}
 		checkKey(t, p)
-		for key, path := range map[string]string{pageKey(p): "page " + p, rootKey(p): "file " + p} {
+		for key, path := range map[string]string{
+			pageKey(p): "page " + p, rootKey(p): "file " + p,
+			partKey(pageKey(p), 0): "first part of page " + p, partKey(pageKey(p), 1): "second part of page " + p, partKey(rootKey(p), 0): "part of file " + p,
+		} {
 			if other, taken := seen[key]; taken && other != path {
 				t.Fatalf("%s and %s share the key %s", other, path, key)
 			}

@@ -2,6 +2,7 @@ package generator
 
 import (
 	"cmp"
+	"fmt"
 	"iter"
 	"maps"
 	"path"
@@ -49,6 +50,10 @@ type layout struct {
 	// watchesMore says that book.toml names more folders to be watched.
 	watchesMore bool
 	entries     []entry // sorted by key
+	// large are the paths of the entries that no ConfigMap can hold, sorted. Where
+	// there are any, the volume is mounted elsewhere and has other paths; the pod
+	// copies and assembles what it holds to where the volume would be.
+	large []string
 }
 
 func (l layout) mountPath() string {
@@ -101,7 +106,52 @@ func arrange(b book.Book, config book.Config) layout {
 	}
 	slices.SortFunc(l.entries, func(a, b entry) int { return cmp.Compare(a.key, b.key) })
 	l.folders = l.emptyFolders(b.Folders)
+	for _, e := range l.entries {
+		if len(e.content) > valueBytes {
+			l.large = append(l.large, e.path)
+		}
+	}
+	slices.Sort(l.large)
 	return l
+}
+
+// stored are the entries as ConfigMaps hold them and the volume shows them, sorted by
+// key.
+func (l layout) stored() []entry {
+	if len(l.large) == 0 {
+		return l.entries
+	}
+	var stored []entry
+	for _, e := range l.entries {
+		if len(e.content) <= valueBytes {
+			e.path = path.Join(wholeFolder, e.path)
+			stored = append(stored, e)
+			continue
+		}
+		number, _ := slices.BinarySearch(l.large, e.path)
+		part := 0
+		for content := range slices.Chunk(e.content, valueBytes) {
+			stored = append(stored, entry{
+				name: e.name, key: partKey(e.key, part), content: content,
+				path: fmt.Sprintf("%s/%d/%03d", partsFolder, number, part),
+			})
+			part++
+		}
+	}
+	slices.SortFunc(stored, func(a, b entry) int { return cmp.Compare(a.key, b.key) })
+	return stored
+}
+
+// folderItems are the paths in the volume of files that make the empty folders exist.
+func (l layout) folderItems() []string {
+	var items []string
+	for _, folder := range l.folders {
+		if len(l.large) > 0 {
+			folder = path.Join(wholeFolder, folder)
+		}
+		items = append(items, path.Join(folder, revisionFile+".md"))
+	}
+	return items
 }
 
 // rootFolder is the book's root below the volume's mount: as deep as the book leads
@@ -185,8 +235,8 @@ func isFlat(b book.Book) bool {
 	if b.Toml != nil || len(b.Files) > 0 || len(b.Folders) > 0 {
 		return false
 	}
-	for p := range maps.Keys(b.Pages) {
-		if strings.Contains(p, "/") || !isMarkdown(p) || strings.HasPrefix(p, revisionFile) || strings.HasPrefix(p, "..") {
+	for p, content := range b.Pages {
+		if len(content) > valueBytes || strings.Contains(p, "/") || !isMarkdown(p) || strings.HasPrefix(p, revisionFile) || strings.HasPrefix(p, "..") {
 			return false
 		}
 	}

@@ -11,6 +11,10 @@ import (
 // holds a ConfigMap's values to 1 MiB; the rest is for the revision key.
 const shardCapacity = 1<<20 - 1<<10
 
+// valueBytes is the most that one entry may hold, in bytes: 4 KiB are left for keys and
+// the revision key.
+const valueBytes = 1<<20 - 4<<10
+
 // keyOverhead is what an entry weighs beside its key and its content: its place
 // in managedFields and its lengths.
 const keyOverhead = 16

@@ -13,8 +13,6 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
-
-	"github.com/zoetrope/markdown-view/generator/book"
 )
 
 // largeBook has about so many MiB.
@@ -177,7 +175,7 @@ func TestShardZeroIsAlwaysThere(t *testing.T) {
 
 func TestShardsOfRandomBooks(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
-	content := make([]byte, book.MaxFileBytes)
+	content := make([]byte, valueBytes)
 	for range 20 {
 		var entries []entry
 		for i := range random.IntN(40) {

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -108,14 +109,48 @@ func (o objects) volume(t testing.TB, name, mount string) {
 	}
 }
 
+// assemble lays out what the container mdbook of a pod mounts, below inside, and has the
+// pod's init containers do their work with a shell, by default the system's.
+func (o objects) assemble(t testing.TB, inside string, shell ...string) {
+	t.Helper()
+	pod := o.deployment.Spec.Template.Spec
+	mounted := map[string]string{} // volume → where
+	for _, container := range append(pod.InitContainers, pod.Containers[0]) {
+		for _, mount := range container.VolumeMounts {
+			at := filepath.Join(inside, mount.MountPath)
+			if _, again := mounted[mount.Name]; !again {
+				o.volume(t, mount.Name, at)
+			}
+			mounted[mount.Name] = at
+		}
+	}
+	folders := regexp.MustCompile(` /(pages|book)/`)
+	for _, container := range pod.InitContainers {
+		if len(shell) == 0 {
+			shell = []string{"sh"}
+		}
+		arguments := append(slices.Clone(shell[1:]), container.Command[1], folders.ReplaceAllString(container.Command[2], " "+inside+"/$1/"))
+		for _, argument := range container.Args {
+			argument = strings.ReplaceAll(argument, "$$", "$") // as Kubernetes does
+			if path.IsAbs(argument) {
+				argument = inside + argument
+			}
+			arguments = append(arguments, argument)
+		}
+		for range 2 { // again, as after a restart of the pod's node
+			if out, err := exec.CommandContext(t.Context(), shell[0], arguments...).CombinedOutput(); err != nil {
+				t.Fatalf("%s: %v\n%s", container.Name, err, out)
+			}
+		}
+	}
+}
+
 // site is what a viewer pod publishes; inside holds the pod's folders.
 func (o objects) site(t testing.TB, inside string) map[string]string {
 	t.Helper()
 	program := mdbook(t)
 	container := o.deployment.Spec.Template.Spec.Containers[0]
-	for _, mount := range container.VolumeMounts {
-		o.volume(t, mount.Name, filepath.Join(inside, mount.MountPath))
-	}
+	o.assemble(t, inside)
 	command := exec.CommandContext(t.Context(), program, "build")
 	command.Dir = filepath.Join(inside, path.Join("/book", container.WorkingDir))
 	if container.WorkingDir != "" {
@@ -229,6 +264,19 @@ func TestThePodServesWhatMdBookBuilds(t *testing.T) {
 				"LICENSE":         "MIT",
 			},
 			project: "docs",
+		},
+		"large files, and a folder that a path leads through": {
+			files: map[string]string{
+				"p/book.toml":        "[output.html]\nadditional-js = ['mermaid.min.js', 'assets/../../large.js']\n",
+				"p/mermaid.min.js":   "//" + strings.Repeat("mermaid ", 400_000),
+				"p/assets/x.png":     "",
+				"p/src/SUMMARY.md":   "- [A](a.md)\n",
+				"p/src/a.md":         "# A ![](img/shot.png)\n{{#include ../../large.txt:3}}",
+				"p/src/img/shot.png": noise(1, 3_000_000),
+				"large.js":           "//" + strings.Repeat("large ", 400_000),
+				"large.txt":          strings.Repeat("line of text\n", 100_000),
+			},
+			project: "p",
 		},
 		"a source folder that holds the project": {
 			files: map[string]string{

@@ -15,9 +15,8 @@ const SummaryPath = "SUMMARY.md"
 
 // Limits of a book. What exceeds one is an error, never cut off.
 const (
-	// MaxFileBytes is the most that one page or file may hold, in bytes. A
-	// ConfigMap holds 1 MiB; 4 KiB of it are left for keys and the revision key.
-	MaxFileBytes = 1<<20 - 4<<10
+	// MaxFileBytes is the most that one page or file may hold, in bytes.
+	MaxFileBytes = 16 << 20
 	// MaxBookBytes is the most that all files of a book may hold together, in
 	// bytes.
 	MaxBookBytes = 32 << 20

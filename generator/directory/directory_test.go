@@ -327,8 +327,8 @@ func TestReadLimits(t *testing.T) {
 			files: map[string]string{"d/a.md": "0123456789", "d/x/b.png": "01234567890", "d/x/c.png": strings.Repeat("x", 30)},
 			dir:   "./d",
 			opts:  Options{Limits: Limits{FileBytes: 10}},
-			want: `./d/x/b.png: has 11 bytes, a file of a book may have at most 10, because a ConfigMap has to hold it: make it smaller, or ignore it
-./d/x/c.png: has 30 bytes, a file of a book may have at most 10, because a ConfigMap has to hold it: make it smaller, or ignore it`,
+			want: `./d/x/b.png: has 11 bytes, a file of a book may have at most 10: make it smaller, or ignore it
+./d/x/c.png: has 30 bytes, a file of a book may have at most 10: make it smaller, or ignore it`,
 		},
 		"more errors than anyone reads": {
 			files: many,
@@ -337,7 +337,7 @@ func TestReadLimits(t *testing.T) {
 			want: func() string {
 				var b strings.Builder
 				for i := range 10 {
-					fmt.Fprintf(&b, "d/%02d.md: has 10 bytes, a file of a book may have at most 9, because a ConfigMap has to hold it: make it smaller, or ignore it\n", i)
+					fmt.Fprintf(&b, "d/%02d.md: has 10 bytes, a file of a book may have at most 9: make it smaller, or ignore it\n", i)
 				}
 				return b.String() + "and 20 more"
 			}(),

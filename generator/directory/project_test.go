@@ -315,7 +315,7 @@ func TestReadProjectErrors(t *testing.T) {
 			files: map[string]string{"p/book.toml": "output.html.additional-js = ['a.js']", "p/src/a.md": "", "p/a.js": "0123"},
 			dir:   "./p",
 			opts:  Options{Limits: Limits{FileBytes: 3}},
-			want:  "./p/a.js: has 4 bytes, a file of a book may have at most 3, because a ConfigMap has to hold it: make it smaller, or ignore it",
+			want:  "./p/a.js: has 4 bytes, a file of a book may have at most 3: make it smaller, or ignore it",
 		},
 	}
 	for name, test := range tests {

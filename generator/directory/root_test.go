@@ -155,7 +155,7 @@ d/b.md: is a named pipe, neither a file nor a folder: remove it, or ignore it`,
 				}
 			},
 			dir:  "d",
-			want: "d/a.mp4: has 2147483648 bytes, a file of a book may have at most 1044480, because a ConfigMap has to hold it: make it smaller, or ignore it",
+			want: "d/a.mp4: has 2147483648 bytes, a file of a book may have at most 16777216: make it smaller, or ignore it",
 		},
 		"a name that isn't UTF-8": {
 			files: map[string]string{"d/a.md": ""},

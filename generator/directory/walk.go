@@ -145,7 +145,7 @@ func kindOf(mode fs.FileMode) string {
 }
 
 func (r *reader) failTooLarge(f file) {
-	r.failf(f.rel, "has %d bytes, a file of a book may have at most %d, because a ConfigMap has to hold it: make it smaller, or ignore it", f.size, r.limits.FileBytes)
+	r.failf(f.rel, "has %d bytes, a file of a book may have at most %d: make it smaller, or ignore it", f.size, r.limits.FileBytes)
 }
 
 func (r *reader) failTooMany() {
