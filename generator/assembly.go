@@ -24,8 +24,8 @@ const (
 	wholeFolder    = "book"  // in the volume of pages: files as they are, by their paths
 	partsFolder    = "parts" // in it: folders of parts, by the file's number
 
-	// assemblyTools are what the script needs of an image beside mdBook.
-	assemblyTools = "sh, cp, cat and mkdir"
+	// AssemblyTools are what the init container needs of an image beside mdBook.
+	AssemblyTools = "sh, cp, cat and mkdir"
 )
 
 // assemblyScript gets three arguments for each large file: the folder of its parts, the

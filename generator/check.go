@@ -86,7 +86,7 @@ func (c *checker) checkTools() {
 	}
 	c.warnings = append(c.warnings, Problem{
 		Field: fieldOf(c.view, c.contents, file), File: file,
-		Message: fmt.Sprintf("no ConfigMap can hold it in one piece, so pods assemble it: because of it%s the image %s needs %s", others, c.view.Spec.ViewerImage, assemblyTools),
+		Message: fmt.Sprintf("no ConfigMap can hold it in one piece, so pods assemble it: because of it%s the image %s needs %s", others, c.view.Spec.ViewerImage, AssemblyTools),
 	})
 }
 

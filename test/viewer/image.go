@@ -26,7 +26,7 @@ func PushImage(ctx context.Context, c *cluster.Cluster, mdbook string, names ...
 	files := map[string]string{
 		"usr/bin/mdbook": mdbook, "bin/busybox": busybox, "etc/passwd": passwd, "book": "", "tmp": "",
 	}
-	for _, name := range []string{"sh", "cat", "find", "ls", "sleep", "touch"} {
+	for _, name := range []string{"sh", "cat", "cp", "find", "ls", "mkdir", "sleep", "touch"} {
 		files["bin/"+name] = "->busybox"
 	}
 	libraries, err := exec.CommandContext(ctx, "ldd", mdbook).Output()

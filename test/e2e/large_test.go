@@ -1,0 +1,117 @@
+package e2e
+
+import (
+	"bytes"
+	"image"
+	"image/png"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/zoetrope/markdown-view/generator"
+)
+
+// mermaidConfig is what mdbook-mermaid installs, beside the library.
+const mermaidConfig = `[book]
+title = "Diagrams"
+
+[output.html]
+additional-js = ["mermaid.min.js", "mermaid-init.js"]
+`
+
+// TestAReaderSeesDiagramsAndScreenshots serves a project with files that no ConfigMap
+// can hold: the library that draws diagrams, and an image of 3 MB.
+func TestAReaderSeesDiagramsAndScreenshots(t *testing.T) {
+	f := newFixture(t)
+	library, err := os.ReadFile(tool("mermaid.min.js"))
+	if err != nil {
+		t.Skipf("%v; make bin/mermaid.min.js fetches it with npm", err)
+	}
+	screenshot := noise(t, 1000, 1000)
+	if len(library) < 2<<20 || len(screenshot) < 3_000_000 {
+		t.Fatalf("they have %d and %d bytes", len(library), len(screenshot))
+	}
+	folder := filepath.Join(t.TempDir(), "project")
+	for name, content := range map[string][]byte{
+		"book.toml":       []byte(mermaidConfig),
+		"mermaid.min.js":  library,
+		"mermaid-init.js": []byte("mermaid.initialize({startOnLoad: true});\n"),
+		"src/SUMMARY.md":  []byte("- [Flow](flow.md)\n"),
+		"src/flow.md": []byte("# Flow\n\n<pre class=\"mermaid\">graph LR; Commit --> Pages</pre>\n\n" +
+			"![A screenshot](img/it's%20a%20screenshot.png)\n"),
+		"src/img/it's a screenshot.png": screenshot,
+	} {
+		file := filepath.Join(folder, name)
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, content, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	objects, err := function(f.Context(), filepath.Dir(folder),
+		"apiVersion: view.zoetrope.github.io/v1\nkind: MarkdownView\nmetadata:\n  name: docs\nspec:\n  contentFrom:\n  - directory: {path: project}\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.kubectlWith(objects, "apply", "--server-side", "-f", "-")
+	f.kubectl("rollout", "status", "deployment/viewer-docs", "--timeout=3m")
+
+	site := f.site()
+	if status, got, err := site.Ask(f.Context(), escape("img/it's a screenshot.png")); err != nil || status != http.StatusOK || got != string(screenshot) {
+		t.Errorf("the image: status %d, %v, %d bytes of %d", status, err, len(got), len(screenshot))
+	}
+	f.publishesNothingOfTheMount()
+	f.assembles()
+
+	ctx := f.browser()
+	do(ctx, f, "open the page", chromedp.Navigate(site.Local()+"/flow.html"))
+	do(ctx, f, "see the diagram", chromedp.WaitVisible(`pre.mermaid svg .node`))
+	loaded := do(ctx, f, "look at the image", chromedp.Evaluate[int](`document.querySelector("main img").naturalWidth`))
+	if loaded != 1000 {
+		t.Errorf("the image is %d pixels wide", loaded)
+	}
+	f.screenshot(ctx, "diagram.png")
+}
+
+// assembles checks that the pods of docs have put files together.
+func (f *fixture) assembles() {
+	f.Helper()
+	var pods corev1.PodList
+	if err := admin.List(f.Context(), &pods, client.InNamespace(f.namespace), client.MatchingLabels(generator.Labels("docs"))); err != nil {
+		f.Fatal(err)
+	}
+	for _, pod := range pods.Items {
+		statuses := pod.Status.InitContainerStatuses
+		if len(statuses) != 1 || statuses[0].Name != generator.AssemblerName || statuses[0].State.Terminated == nil {
+			f.Errorf("pod %s: init containers %v", pod.Name, statuses)
+			continue
+		}
+		took := statuses[0].State.Terminated
+		f.Logf("pod %s assembled its files in %s", pod.Name, took.FinishedAt.Sub(took.StartedAt.Time))
+	}
+}
+
+// noise is an image that no format makes small.
+func noise(t *testing.T, width, height int) []byte {
+	t.Helper()
+	random := rand.New(rand.NewPCG(1, 2))
+	picture := image.NewNRGBA(image.Rect(0, 0, width, height))
+	for i := range picture.Pix {
+		picture.Pix[i] = byte(random.Uint32())
+		if i%4 == 3 {
+			picture.Pix[i] = 0xff
+		}
+	}
+	var encoded bytes.Buffer
+	if err := png.Encode(&encoded, picture); err != nil {
+		t.Fatal(err)
+	}
+	return encoded.Bytes()
+}
