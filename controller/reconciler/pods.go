@@ -20,10 +20,10 @@ type podTrouble func(*corev1.Pod) string
 
 var (
 	// lastingTroubles don't go by themselves in most cases.
-	lastingTroubles = []podTrouble{containerTrouble, schedulingTrouble}
+	lastingTroubles = []podTrouble{assemblyTrouble, containerTrouble, schedulingTrouble}
 	// podTroubles are all that are known, among them what any pod goes through
 	// before it is ready.
-	podTroubles = append(slices.Clone(lastingTroubles), volumeTrouble, readinessTrouble)
+	podTroubles = append(slices.Clone(lastingTroubles), volumeTrouble, assemblyVolumeTrouble, readinessTrouble)
 )
 
 // troubleOf says why pods of a revision don't get ready, in the pods' own words;
