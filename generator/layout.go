@@ -105,7 +105,9 @@ func arrange(b book.Book, config book.Config) layout {
 		l.entries = append(l.entries, entry{name: book.ConfigPath, key: rootKey(book.ConfigPath), path: l.below(book.ConfigPath), content: b.Toml})
 	}
 	slices.SortFunc(l.entries, func(a, b entry) int { return cmp.Compare(a.key, b.key) })
-	l.folders = l.emptyFolders(b.Folders)
+	if !l.flat {
+		l.folders = l.emptyFolders(b.Folders)
+	}
 	for _, e := range l.entries {
 		if len(e.content) > valueBytes {
 			l.large = append(l.large, e.path)
@@ -232,7 +234,9 @@ func (l layout) emptyFolders(folders []string) []string {
 }
 
 func isFlat(b book.Book) bool {
-	if b.Toml != nil || len(b.Files) > 0 || len(b.Folders) > 0 {
+	// Above the mount, where a folder of pages needs none, there is nothing to be found.
+	holds := func(folder string) bool { return path.Base(folder) != ".." }
+	if b.Toml != nil || len(b.Files) > 0 || slices.ContainsFunc(b.Folders, holds) {
 		return false
 	}
 	for p, content := range b.Pages {

@@ -104,6 +104,10 @@ func TestLayout(t *testing.T) {
 				"repo/SUMMARY.md": "SUMMARY.md", "repo/a.md": "a.md", "repo/guide/book.toml": "_root.book.toml", ".revision": ".revision",
 			}},
 		},
+		"flat Markdown that looks for files above it": {
+			pages: map[string]string{"a.md": ""}, folders: []string{"../.."},
+			want: mounted{mount: "/book/src", paths: map[string]string{"SUMMARY.md": "SUMMARY.md", "a.md": "a.md", ".revision.md": ".revision"}},
+		},
 		"a style sheet and a page that are written beside the site": {
 			pages: map[string]string{"a.md": ""},
 			files: map[string]string{"../../a.css": "", "../404.md": ""},

@@ -39,10 +39,11 @@ func TestReadBesideTheRoot(t *testing.T) {
 				"docs/other.md":         "",
 				"docs/guide/Cargo.toml": "",
 			},
-			dir:    "docs/guide",
-			pages:  []string{"a.md"},
-			beside: map[string]string{"../../CHANGELOG.md": "{{#include docs/more.md}}", "../more.md": "more", "../lib.rs": "lib"},
-			root:   "docs/guide",
+			dir:     "docs/guide",
+			pages:   []string{"a.md"},
+			beside:  map[string]string{"../../CHANGELOG.md": "{{#include docs/more.md}}", "../more.md": "more", "../lib.rs": "lib"},
+			folders: []string{"../../.."}, // where mdBook is to find nothing, too
+			root:    "docs/guide",
 		},
 		"a way through the project's own folder": {
 			files:   map[string]string{"guide/book.toml": "", "guide/src/a.md": "{{#include ../../guide/x.rs}} {{#include ../../guide/src/b.md}}", "guide/src/b.md": "b", "guide/x.rs": "x"},
@@ -140,10 +141,11 @@ func TestReadBesideTheRoot(t *testing.T) {
 			root:   "p",
 		},
 		"pages without a project": {
-			files:  map[string]string{"docs/text/a.md": "{{#include ../x.rs}} {{#include ../../y.rs}} {{#include ../../docs/text/b.rs}} {{#include ../../../z.rs}}", "docs/x.rs": "x", "y.rs": "y", "docs/text/b.rs": "b"},
-			dir:    "docs/text",
-			pages:  []string{"a.md", "b.rs"},
-			beside: map[string]string{"x.rs": "x", "../y.rs": "y", "../docs/text/b.rs": "b"},
+			files:   map[string]string{"docs/text/a.md": "{{#include ../x.rs}} {{#include ../../y.rs}} {{#include ../../docs/text/b.rs}} {{#include ../../../z.rs}}", "docs/x.rs": "x", "y.rs": "y", "docs/text/b.rs": "b"},
+			dir:     "docs/text",
+			pages:   []string{"a.md", "b.rs"},
+			beside:  map[string]string{"x.rs": "x", "../y.rs": "y", "../docs/text/b.rs": "b"},
+			folders: []string{"../.."},
 		},
 		"pages without a project, in a source folder of another depth": {
 			files:  map[string]string{"docs/text/a.md": "{{#include ../x.rs}} {{#include ../../y.rs}}", "docs/x.rs": "x", "y.rs": "y"},

@@ -65,10 +65,13 @@ func (i *includer) targetsOf(s source) []string {
 	targets, known := i.targets[s.key]
 	if !known {
 		seen := map[string]bool{}
-		for _, include := range links.Includes("", s.text) {
+		for include := range links.Includes("", s.text) {
 			if !seen[include.Target] && !path.IsAbs(include.Target) {
 				seen[include.Target] = true
 				targets = append(targets, include.Target)
+			}
+			if len(targets) > i.limits.Entries {
+				break // more than are looked for
 			}
 		}
 		i.targets[s.key] = targets
@@ -83,11 +86,14 @@ func (i *includer) include(folder, target string) {
 		return
 	}
 	i.seen[way] = true
-	// Each is looked for in the file system, so they count like a folder's.
-	if i.entries++; i.entries > i.limits.Entries {
+	// Each is looked for in the file system, so they count like a folder's; long ones
+	// count as several.
+	const long = 256
+	if i.entries += 1 + len(way)/long; i.entries > i.limits.Entries {
 		i.failEntries()
 		return
 	}
+	i.up = max(i.up, i.ascent(way))
 	f, plain, ok := i.find(way)
 	if !ok {
 		return

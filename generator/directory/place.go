@@ -62,7 +62,7 @@ func relative(from, to []string) string {
 // trace returns where a way leads if there is no link on it, and the folders that it
 // leads out of and into by "..".
 func (f frame) trace(way string) (at []string, through [][]string, ok bool) {
-	if len(way) > maxWayBytes || path.IsAbs(way) || strings.Count(way, "/") > maxWayElements {
+	if !isFollowed(way) {
 		return nil, nil, false
 	}
 	at = slices.Clone(f.startNames)
@@ -79,6 +79,38 @@ func (f frame) trace(way string) (at []string, through [][]string, ok bool) {
 		}
 	}
 	return at, through, true
+}
+
+// ascent is how many folders above the book's root a way leads on its way, even out of
+// what can be read.
+func (f frame) ascent(way string) int {
+	if !isFollowed(way) {
+		return 0
+	}
+	at, most, outside, beyond := slices.Clone(f.startNames), 0, 0, 0
+	for element := range strings.SplitSeq(way, "/") {
+		switch {
+		case element == "" || element == ".":
+		case element != ".." && outside > 0:
+			beyond++
+		case element != "..":
+			at = append(at, element)
+		case beyond > 0:
+			beyond--
+		case len(at) == 0:
+			outside++
+			most = max(most, len(f.rootNames)+outside)
+		default:
+			at = at[:len(at)-1]
+			most = max(most, book.Ascent(relative(f.rootNames, at)))
+		}
+	}
+	return min(most, book.MaxAscent)
+}
+
+// isFollowed reports whether a way is relative, and short enough.
+func isFollowed(way string) bool {
+	return len(way) <= maxWayBytes && strings.Count(way, "/") <= maxWayElements && !path.IsAbs(way)
 }
 
 // canonical is the shortest path from the book's root to where a path from there
@@ -116,7 +148,7 @@ func (p *project) find(way string) (f file, plain bool, ok bool) {
 	}
 	real, info, links, err := p.follow(p.root, way)
 	switch {
-	case isMissing(err):
+	case isMissing(err), leadsNowhere(err):
 		return file{}, false, false
 	case err != nil:
 		p.failResolve(rel, err)
@@ -130,6 +162,12 @@ func (p *project) find(way string) (f file, plain bool, ok bool) {
 	}
 	f = file{rel: rel, real: real, size: info.Size(), mode: info.Mode()}
 	return f, links == 0, p.claim(f) && p.keep(through)
+}
+
+// leadsNowhere reports whether there is a link on a way that nothing could follow.
+func leadsNowhere(err error) bool {
+	link, ok := errors.AsType[*linkError](err)
+	return ok && (link.where == nowhere || link.where == inCircles)
 }
 
 // isMissing reports whether there is nothing for mdBook at the end of a way.
@@ -179,6 +217,9 @@ func (p *project) folders(b book.Book) []string {
 	}
 	for file := range b.Files {
 		hold(file)
+	}
+	if p.up > 0 {
+		p.through[path.Join(strings.Repeat("../", p.up))] = true
 	}
 	var folders []string
 	for folder := range p.through {

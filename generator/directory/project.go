@@ -24,6 +24,9 @@ type project struct {
 	beside map[string]file
 	// through are the folders that ways lead through.
 	through map[string]bool
+	// up is how many folders above the book's root pages look for files, also in vain:
+	// mdBook is to find no other there.
+	up int
 	// reals are where the book's files are in the file system, by path from the
 	// book's root.
 	reals map[string]string

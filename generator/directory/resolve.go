@@ -19,6 +19,11 @@ type linkError struct {
 	where  string // completes "which leads "
 }
 
+const (
+	nowhere   = "nowhere"
+	inCircles = "back to itself"
+)
+
 func (e *linkError) Error() string {
 	return fmt.Sprintf("the link %s to %q leads %s", printable(e.link), e.target, e.where)
 }
@@ -82,7 +87,7 @@ func (r *reader) follow(from, p string) (real string, info fs.FileInfo, links in
 		found, err := fs.Lstat(r.fsys, name)
 		switch {
 		case errors.Is(err, fs.ErrNotExist) && next.link != nil:
-			return "", nil, links, next.link.leads("nowhere")
+			return "", nil, links, next.link.leads(nowhere)
 		case err != nil:
 			return "", nil, links, err
 		case found.Mode().Type() != fs.ModeSymlink:
@@ -96,7 +101,7 @@ func (r *reader) follow(from, p string) (real string, info fs.FileInfo, links in
 		}
 		link := &linkError{link: name, target: target}
 		if links++; links > maxLinks {
-			return "", nil, links, link.leads("back to itself")
+			return "", nil, links, link.leads(inCircles)
 		}
 		if path.IsAbs(target) {
 			return "", nil, links, link.leads("out of " + r.base)

@@ -27,18 +27,18 @@ type Include struct {
 	argument, selection string
 }
 
-// Includes lists the files that a page takes in, in their order. The page is a
+// Includes goes through the files that a page takes in, in their order. The page is a
 // slash path below the book's root; mdBook looks for the files from the page's own
 // folder. Those that an included file takes in are found by calling Includes with
 // its Path and content. Directives after a backslash are none.
-func Includes(page string, text []byte) []Include {
-	var list []Include
-	for d := range directives(text) {
-		if include, ok := d.include(page); ok {
-			list = append(list, include)
+func Includes(page string, text []byte) iter.Seq[Include] {
+	return func(yield func(Include) bool) {
+		for d := range directives(text) {
+			if include, ok := d.include(page); ok && !yield(include) {
+				return
+			}
 		}
 	}
-	return list
 }
 
 // directive is {{#kind args}} in a text, or anything like it after a backslash:

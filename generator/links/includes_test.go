@@ -3,6 +3,7 @@ package links
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -37,7 +38,7 @@ func TestIncludes(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			if diff := cmp.Diff(tt.want, Includes("src/d/page.md", []byte(tt.text)), cmpopts.IgnoreUnexported(Include{})); diff != "" {
+			if diff := cmp.Diff(tt.want, slices.Collect(Includes("src/d/page.md", []byte(tt.text))), cmpopts.IgnoreUnexported(Include{})); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}
 		})

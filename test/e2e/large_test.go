@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"os"
+	"path"
 	"path/filepath"
 	"testing"
 
@@ -37,31 +38,15 @@ func TestAReaderSeesDiagramsAndScreenshots(t *testing.T) {
 	if len(library) < 2<<20 || len(screenshot) < 3_000_000 {
 		t.Fatalf("they have %d and %d bytes", len(library), len(screenshot))
 	}
-	folder := filepath.Join(t.TempDir(), "project")
-	for name, content := range map[string][]byte{
-		"book.toml":       []byte(mermaidConfig),
-		"mermaid.min.js":  library,
-		"mermaid-init.js": []byte("mermaid.initialize({startOnLoad: true});\n"),
-		"src/SUMMARY.md":  []byte("- [Flow](flow.md)\n"),
-		"src/flow.md": []byte("# Flow\n\n<pre class=\"mermaid\">graph LR; Commit --> Pages</pre>\n\n" +
+	f.applyProject("project", map[string][]byte{
+		"project/book.toml":       []byte(mermaidConfig),
+		"project/mermaid.min.js":  library,
+		"project/mermaid-init.js": []byte("mermaid.initialize({startOnLoad: true});\n"),
+		"project/src/SUMMARY.md":  []byte("- [Flow](flow.md)\n"),
+		"project/src/flow.md": []byte("# Flow\n\n<pre class=\"mermaid\">graph LR; Commit --> Pages</pre>\n\n" +
 			"![A screenshot](img/it's%20a%20screenshot.png)\n"),
-		"src/img/it's a screenshot.png": screenshot,
-	} {
-		file := filepath.Join(folder, name)
-		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(file, content, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	objects, err := function(f.Context(), filepath.Dir(folder),
-		"apiVersion: view.zoetrope.github.io/v1\nkind: MarkdownView\nmetadata:\n  name: docs\nspec:\n  contentFrom:\n  - directory: {path: project}\n")
-	if err != nil {
-		t.Fatal(err)
-	}
-	f.kubectlWith(objects, "apply", "--server-side", "-f", "-")
-	f.kubectl("rollout", "status", "deployment/viewer-docs", "--timeout=3m")
+		"project/src/img/it's a screenshot.png": screenshot,
+	})
 
 	site := f.site()
 	if status, got, err := site.Ask(f.Context(), escape("img/it's a screenshot.png")); err != nil || status != http.StatusOK || got != string(screenshot) {
@@ -78,6 +63,57 @@ func TestAReaderSeesDiagramsAndScreenshots(t *testing.T) {
 		t.Errorf("the image is %d pixels wide", loaded)
 	}
 	f.screenshot(ctx, "diagram.png")
+}
+
+// TestABookTakesFilesFromBesideItsProject has paths that lead out of a project, also
+// through a folder of which nothing is needed.
+func TestABookTakesFilesFromBesideItsProject(t *testing.T) {
+	tests := map[string]struct{ src, changelog string }{
+		"pages in a folder":            {"src", "../../CHANGELOG.md"},
+		"pages in the project itself":  {".", "../CHANGELOG.md"},
+		"pages in a folder beside it":  {"../text", "../CHANGELOG.md"},
+		"pages around it, and further": {"..", "CHANGELOG.md"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			f := newFixture(t)
+			source := path.Join("docs/project", test.src) + "/"
+			f.applyProject("docs/project", map[string][]byte{
+				"docs/project/book.toml": []byte("[book]\nsrc = \"" + test.src + "\"\n[build]\nbuild-dir = \"../../site\"\n" +
+					"[output.html]\nadditional-css = [\"../../far.css\", \"assets/../near.css\"]\n"),
+				"docs/project/assets/logo.svg": []byte("<svg/>"),
+				"docs/project/near.css":        []byte(".near {}\n"),
+				"far.css":                      []byte(".far {}\n"),
+				"docs/CHANGELOG.md":            []byte("Everything is new.\n"),
+				source + "SUMMARY.md":          []byte("- [A](a.md)\n"),
+				source + "a.md":                []byte("# A\n\n{{#include " + test.changelog + "}}\n"),
+			})
+			f.site().Shows("/a.html", "Everything is new.")
+			f.publishesNothingOfTheMount()
+		})
+	}
+}
+
+// applyProject applies what the function makes of a project, as the view docs.
+func (f *fixture) applyProject(project string, files map[string][]byte) {
+	f.Helper()
+	folder := f.TempDir()
+	for name, content := range files {
+		file := filepath.Join(folder, name)
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			f.Fatal(err)
+		}
+		if err := os.WriteFile(file, content, 0o644); err != nil {
+			f.Fatal(err)
+		}
+	}
+	objects, err := function(f.Context(), folder,
+		"apiVersion: view.zoetrope.github.io/v1\nkind: MarkdownView\nmetadata:\n  name: docs\nspec:\n  contentFrom:\n  - directory: {path: "+project+"}\n")
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.kubectlWith(objects, "apply", "--server-side", "-f", "-")
+	f.kubectl("rollout", "status", "deployment/viewer-docs", "--timeout=3m")
 }
 
 // assembles checks that the pods of docs have put files together.
