@@ -3,6 +3,7 @@ package generator
 import (
 	"errors"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 
@@ -68,6 +69,7 @@ func (c *checker) checkConfigFiles() {
 	if c.config.HTMLIgnored {
 		return
 	}
+	c.checkWays()
 	requireAll("additional-css", c.config.AdditionalCSS)
 	requireAll("additional-js", c.config.AdditionalJS)
 	if page := c.config.Input404; page != "" && !c.has(c.config.Page404()) {
@@ -75,6 +77,28 @@ func (c *checker) checkConfigFiles() {
 	}
 	if c.config.ThemeRequired && !hasFolder(c.config.Theme) {
 		c.addToConfig(0, "output.html.theme names the folder %s, which %s: add it, or drop the key", c.config.Theme, absence(c.config.Theme))
+	}
+}
+
+// checkWays finds paths in book.toml that lead through a folder, and out of it by "..",
+// that isn't there: the operating system refuses them, and mdBook fails at start.
+func (c *checker) checkWays() {
+	if len(c.config.Written) == 0 {
+		return
+	}
+	held := c.layout.held()
+	for _, folder := range c.layout.folders {
+		held[folder] = true
+	}
+	for _, way := range c.config.Written {
+		at := ""
+		for element := range strings.SplitSeq(way, "/") {
+			if folder := c.layout.below(at); element == ".." && !held[path.Join(".", folder)] {
+				c.addToConfig(0, "the path %.120q leads through the folder %s, which isn't in the book: drop it from the path", way, at)
+				break
+			}
+			at = path.Join(at, element)
+		}
 	}
 }
 

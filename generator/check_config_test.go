@@ -31,6 +31,14 @@ func TestBadConfig(t *testing.T) {
 				"book.toml: output.html.theme names the folder ../theme, which isn't below the working directory, or in the artifact, that the book is taken from: add it, or drop the key",
 			},
 		},
+		"paths through folders that are missing": {
+			toml:  "[output.html]\nadditional-css = ['gone/../a.css', 'src/../a.css']\ninput-404 = 'gone/../x.md'\n",
+			files: map[string]string{"a.css": ""},
+			want: []string{
+				`book.toml: the path "gone/../a.css" leads through the folder gone, which isn't in the book: drop it from the path`,
+				`book.toml: the path "src/gone/../x.md" leads through the folder src/gone, which isn't in the book: drop it from the path`,
+			},
+		},
 		"files beside the root that are there": {
 			toml:  "[output.html]\nadditional-css = ['../a.css']\ntheme = '../theme'\ninput-404 = '../../404.md'\n",
 			files: map[string]string{"../a.css": "", "../theme/head.hbs": "", "../404.md": ""},

@@ -215,14 +215,20 @@ func buildDepth(config book.Config) int {
 	return min(depth, book.MaxAscent)
 }
 
-// emptyFolders are those of folders, paths from the book's root, that hold no entry.
-func (l layout) emptyFolders(folders []string) []string {
+// held are the folders below the volume's mount that hold an entry.
+func (l layout) held() map[string]bool {
 	held := map[string]bool{".": true, "/": true}
 	for _, e := range l.entries {
 		for folder := path.Dir(e.path); !held[folder]; folder = path.Dir(folder) {
 			held[folder] = true
 		}
 	}
+	return held
+}
+
+// emptyFolders are those of folders, paths from the book's root, that hold no entry.
+func (l layout) emptyFolders(folders []string) []string {
+	held := l.held()
 	var empty []string
 	for _, folder := range slices.Sorted(slices.Values(folders)) {
 		folder = l.below(folder)
