@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	v1 "github.com/zoetrope/markdown-view/api/v1"
 	"github.com/zoetrope/markdown-view/generator/book"
 )
 
@@ -171,10 +172,7 @@ func rootFolder(b book.Book, config book.Config) string {
 		}
 	}
 	depth = min(depth, book.MaxAscent)
-	var names []string
-	if b.Root != "" {
-		names = strings.Split(b.Root, "/")
-	}
+	names := knownNames(b.Root)
 	names = names[max(0, len(names)-depth):]
 	// Kubernetes keeps names that start with ".." for itself.
 	if len(names) > 0 && strings.HasPrefix(names[0], "..") {
@@ -184,6 +182,20 @@ func rootFolder(b book.Book, config book.Config) string {
 		names = slices.Insert(names, 0, unnamedFolder(b, depth))
 	}
 	return path.Join(names...)
+}
+
+// knownNames are those of the folders of a path, the last ones, that a volume can have.
+func knownNames(root string) []string {
+	if root == "" {
+		return nil
+	}
+	names := strings.Split(root, "/")
+	for i, name := range slices.Backward(names) {
+		if v1.ValidatePagePath("x/"+name) != nil {
+			return names[i+1:]
+		}
+	}
+	return names
 }
 
 // unnamedFolder is a name for a folder whose own isn't known, and that no file beside

@@ -90,6 +90,15 @@ func TestLayout(t *testing.T) {
 				"book/x": "_root._x2E.__x", ".revision": ".revision",
 			}},
 		},
+		"a root in a folder whose name no volume can have": {
+			pages: map[string]string{"a.md": ""},
+			files: map[string]string{"../../x": ""},
+			toml:  "[book]\n", root: "a\xff/c",
+			want: mounted{mount: "/book", dir: "/book/book/c", paths: map[string]string{
+				"book/c/src/SUMMARY.md": "SUMMARY.md", "book/c/src/a.md": "a.md", "book/c/book.toml": "_root.book.toml",
+				"x": "_root._x2E.__..__x", ".revision": ".revision",
+			}},
+		},
 		"a source folder beside the root": {
 			pages: map[string]string{"a.md": ""},
 			toml:  "[book]\nsrc = '../text'\n", root: "guide",

@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"bytes"
+	"fmt"
 	"image"
 	"image/png"
 	"math/rand/v2"
@@ -9,13 +10,14 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/chromedp/chromedp"
-	corev1 "k8s.io/api/core/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/zoetrope/markdown-view/generator"
+	"github.com/zoetrope/markdown-view/test/cluster"
+	"github.com/zoetrope/markdown-view/test/cluster/clustertest"
 )
 
 // mermaidConfig is what mdbook-mermaid installs, beside the library.
@@ -53,7 +55,6 @@ func TestAReaderSeesDiagramsAndScreenshots(t *testing.T) {
 		t.Errorf("the image: status %d, %v, %d bytes of %d", status, err, len(got), len(screenshot))
 	}
 	f.publishesNothingOfTheMount()
-	f.assembles()
 
 	ctx := f.browser()
 	do(ctx, f, "open the page", chromedp.Navigate(site.Local()+"/flow.html"))
@@ -77,6 +78,7 @@ func TestABookTakesFilesFromBesideItsProject(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			f := newFixture(t)
+			f.restrict()
 			source := path.Join("docs/project", test.src) + "/"
 			f.applyProject("docs/project", map[string][]byte{
 				"docs/project/book.toml": []byte("[book]\nsrc = \"" + test.src + "\"\n[build]\nbuild-dir = \"../../site\"\n" +
@@ -97,6 +99,12 @@ func TestABookTakesFilesFromBesideItsProject(t *testing.T) {
 // applyProject applies what the function makes of a project, as the view docs.
 func (f *fixture) applyProject(project string, files map[string][]byte) {
 	f.Helper()
+	f.kubectlWith(f.expandProject(project, files), "apply", "--server-side", "-f", "-")
+	f.kubectl("rollout", "status", "deployment/viewer-docs", "--timeout=3m")
+}
+
+func (f *fixture) expandProject(project string, files map[string][]byte) string {
+	f.Helper()
 	folder := f.TempDir()
 	for name, content := range files {
 		file := filepath.Join(folder, name)
@@ -112,26 +120,68 @@ func (f *fixture) applyProject(project string, files map[string][]byte) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	f.kubectlWith(objects, "apply", "--server-side", "-f", "-")
-	f.kubectl("rollout", "status", "deployment/viewer-docs", "--timeout=3m")
+	return objects
 }
 
-// assembles checks that the pods of docs have put files together.
-func (f *fixture) assembles() {
-	f.Helper()
-	var pods corev1.PodList
-	if err := admin.List(f.Context(), &pods, client.InNamespace(f.namespace), client.MatchingLabels(generator.Labels("docs"))); err != nil {
-		f.Fatal(err)
-	}
-	for _, pod := range pods.Items {
-		statuses := pod.Status.InitContainerStatuses
-		if len(statuses) != 1 || statuses[0].Name != generator.AssemblerName || statuses[0].State.Terminated == nil {
-			f.Errorf("pod %s: init containers %v", pod.Name, statuses)
-			continue
+// TestALargeFileIsOfOneRevision has the ConfigMaps of a large file move on, one by one,
+// without their pods.
+func TestALargeFileIsOfOneRevision(t *testing.T) {
+	f := newFixture(t)
+	f.restrict()
+	const size = 3 << 20
+	project := func(letter string) map[string][]byte {
+		return map[string][]byte{
+			"p/book.toml": nil, "p/src/SUMMARY.md": []byte("- [A](a.md)\n"), "p/src/a.md": []byte("# Large\n"),
+			"p/src/large.txt": bytes.Repeat([]byte(letter), size),
 		}
-		took := statuses[0].State.Terminated
-		f.Logf("pod %s assembled its files in %s", pod.Name, took.FinishedAt.Sub(took.StartedAt.Time))
 	}
+	f.applyProject("p", project("1"))
+	serves := func(f *fixture, letter string) {
+		f.Helper()
+		f.eventually("a whole file of "+letter, func() string {
+			status, got, err := f.site().Ask(f.Context(), "large.txt")
+			if err != nil || status != http.StatusOK || len(got) != size || strings.Count(got, letter) != size {
+				return fmt.Sprintf("status %d, %v, %d bytes, %d of them %s", status, err, len(got), strings.Count(got, letter), letter)
+			}
+			return ""
+		})
+	}
+	serves(f, "1")
+	pod := f.pod()
+	statuses := pod.Status.InitContainerStatuses
+	if len(statuses) != 1 || statuses[0].Name != generator.AssemblerName || statuses[0].State.Terminated == nil {
+		t.Fatalf("init containers %v", statuses)
+	}
+	took := statuses[0].State.Terminated
+	t.Logf("the file was assembled in %s", took.FinishedAt.Sub(took.StartedAt.Time))
+	if out, err := kubectl(t.Context(), "-n", f.namespace, "exec", pod.Name, "--", "sh", "-c", "touch /book/src/new"); err == nil {
+		t.Errorf("writing to the pages worked: %s", out)
+	}
+
+	var objects []string
+	for object := range strings.SplitSeq(f.expandProject("p", project("2")), "\n---\n") {
+		if strings.Contains(object, "kind: ConfigMap") {
+			f.kubectlWith(object, "apply", "--server-side", "-f", "-")
+		} else {
+			objects = append(objects, object)
+		}
+	}
+	serves(f, "1")
+	t.Run("also after the container was killed", func(t *testing.T) {
+		clustertest.Need(t, shared, cluster.Node)
+		f := &fixture{T: t, namespace: f.namespace}
+		f.killContainer(pod)
+		serves(f, "1")
+	})
+	f.kubectlWith(strings.Join(objects, "\n---\n"), "apply", "--server-side", "-f", "-")
+	f.kubectl("rollout", "status", "deployment/viewer-docs", "--timeout=3m")
+	f.eventually("only new pods", func() string {
+		if pods := f.pods(); len(pods) != 1 || pods[0].Name == pod.Name {
+			return "there is the old one"
+		}
+		return ""
+	})
+	serves(f, "2")
 }
 
 // noise is an image that no format makes small.
