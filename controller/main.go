@@ -34,8 +34,8 @@ import (
 	"github.com/fluxcd/pkg/runtime/probes"
 
 	v1 "github.com/zoetrope/markdown-view/api/v1"
-	"github.com/zoetrope/markdown-view/controller/artifact"
-	"github.com/zoetrope/markdown-view/controller/reconciler"
+	"github.com/zoetrope/markdown-view/controller/internal/artifact"
+	"github.com/zoetrope/markdown-view/controller/internal/reconciler"
 )
 
 // version is set when the program is linked.

@@ -1,7 +1,7 @@
 // Package artifact fetches the artifacts of Flux's sources and keeps them, unpacked,
 // by digest: however many views read from one, it is fetched once.
 //
-// An artifact is somebody else's archive: it is verified before it is unpacked, and
+// An artifact is not trusted: it is verified before it is unpacked, and
 // unpacked under limits.
 package artifact
 
@@ -60,24 +60,24 @@ func (l Limits) orDefault() Limits {
 }
 
 const (
-	// patience is how long is waited for a fetch of somebody else, from when it began, or
-	// until one may begin: whoever waits can do something else meanwhile.
-	patience = time.Second
-	// forbearance is for how many times as long as it took a failure is remembered, or
-	// a server that hangs would be asked without a pause by all who wait for it. One
-	// that took less than patience isn't.
-	forbearance = 4
+	// waitTimeout bounds the wait for a fetch that another reader began, counted from its
+	// beginning, and the wait for a slot: a worker has other views to look after.
+	waitTimeout = time.Second
+	// failureTTLFactor times the duration of a failed fetch is for how long the failure is
+	// remembered: all who wait would ask a server that hangs without a pause. A failure
+	// that took less than waitTimeout isn't remembered.
+	failureTTLFactor = 4
 )
 
 // maxFetches is how many artifacts are fetched at once: what they take of the disk
 // beside what is kept is bounded too.
 const maxFetches = 2
 
-// ErrNotFound says that the source's server has no such artifact: it is gone, or not
+// ErrNotFound means that the source's server has no such artifact: it is gone, or not
 // there yet.
 var ErrNotFound = errors.New("the source's server doesn't have it")
 
-// ErrBusy says that the artifact is being fetched, or has to wait until others have been.
+// ErrBusy means that the artifact is being fetched, or has to wait until others have been.
 var ErrBusy = errors.New("it is being fetched")
 
 // Store fetches artifacts and keeps them in a folder. Its methods may be called by
@@ -132,7 +132,7 @@ func (s *Store) Read(ctx context.Context, artifact *meta.Artifact, read func(fs.
 		if err != nil {
 			_ = os.RemoveAll(e.dir)
 		}
-		s.settle(e, bytes, err)
+		s.finish(e, bytes, err)
 		close(e.fetched)
 	} else if err := s.wait(ctx, e); err != nil {
 		return err
@@ -148,7 +148,7 @@ func (s *Store) Read(ctx context.Context, artifact *meta.Artifact, read func(fs.
 	return read(root.FS())
 }
 
-// wait waits for somebody else's fetch, which may have ended long ago.
+// wait waits for a fetch that another reader began, which may have ended long ago.
 func (s *Store) wait(ctx context.Context, e *entry) error {
 	select {
 	case <-e.fetched:
@@ -158,14 +158,14 @@ func (s *Store) wait(ctx context.Context, e *entry) error {
 	select {
 	case <-e.fetched:
 		return nil
-	case <-time.After(patience - s.clock.Since(e.began)):
+	case <-time.After(waitTimeout - s.clock.Since(e.began)):
 		return ErrBusy
 	case <-ctx.Done():
 		return ctx.Err()
 	}
 }
 
-// acquire finds the entry of an artifact, and says whether the caller is to fetch it.
+// acquire finds the entry of an artifact, and reports whether the caller is to fetch it.
 func (s *Store) acquire(artifact *meta.Artifact) (e *entry, mine bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -190,8 +190,8 @@ func (s *Store) acquire(artifact *meta.Artifact) (e *entry, mine bool) {
 	return e, !ok
 }
 
-// settle counts what was fetched, or remembers for a while that it could not be.
-func (s *Store) settle(e *entry, bytes int64, err error) {
+// finish counts what was fetched, or remembers for a while that it could not be.
+func (s *Store) finish(e *entry, bytes int64, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	e.bytes, e.err = bytes, err
@@ -200,11 +200,11 @@ func (s *Store) settle(e *entry, bytes int64, err error) {
 		return
 	}
 	took := s.clock.Since(e.began)
-	if took < patience || errors.Is(err, ErrBusy) || errors.Is(err, context.Canceled) {
+	if took < waitTimeout || errors.Is(err, ErrBusy) || errors.Is(err, context.Canceled) {
 		s.forget(e)
 		return
 	}
-	e.until = s.clock.Now().Add(forbearance * took)
+	e.until = s.clock.Now().Add(failureTTLFactor * took)
 }
 
 // forget drops an entry. The lock is held.
@@ -214,15 +214,15 @@ func (s *Store) forget(e *entry) {
 	s.recent.Remove(e.place)
 }
 
-// release ends a reader's use, and removes what is too much.
+// release ends a reader's use, and removes what exceeds KeptBytes.
 func (s *Store) release(e *entry) {
-	for _, dir := range s.dispensable(e) {
+	for _, dir := range s.evictable(e) {
 		_ = os.RemoveAll(dir) // takes its time, without the lock
 	}
 }
 
-// dispensable ends a reader's use, and forgets what is too much.
-func (s *Store) dispensable(e *entry) (dirs []string) {
+// evictable ends a reader's use, forgets what exceeds KeptBytes, and returns its folders.
+func (s *Store) evictable(e *entry) (dirs []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	e.readers--
@@ -247,7 +247,7 @@ func (s *Store) fetch(ctx context.Context, artifact *meta.Artifact, dir string) 
 	select {
 	case s.slots <- struct{}{}:
 		defer func() { <-s.slots }()
-	case <-time.After(patience):
+	case <-time.After(waitTimeout):
 		return 0, ErrBusy
 	case <-ctx.Done():
 		return 0, ctx.Err()

@@ -17,7 +17,7 @@ import (
 	"github.com/fluxcd/pkg/runtime/conditions"
 
 	v1 "github.com/zoetrope/markdown-view/api/v1"
-	"github.com/zoetrope/markdown-view/controller/artifact"
+	"github.com/zoetrope/markdown-view/controller/internal/artifact"
 	"github.com/zoetrope/markdown-view/generator"
 )
 

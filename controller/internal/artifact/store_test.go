@@ -2,120 +2,25 @@ package artifact
 
 import (
 	"archive/tar"
-	"bytes"
-	"compress/gzip"
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	testclock "k8s.io/utils/clock/testing"
 
 	"github.com/fluxcd/pkg/apis/meta"
 )
 
-// server serves archives by path, and counts what it is asked for.
-type server struct {
-	*httptest.Server
-	archives map[string][]byte
-	asked    atomic.Int64
-}
-
-func newServer(t *testing.T) *server {
-	t.Helper()
-	s := &server{archives: map[string][]byte{}}
-	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		s.asked.Add(1)
-		archive, ok := s.archives[r.URL.Path]
-		if !ok {
-			http.NotFound(w, r)
-			return
-		}
-		_, _ = w.Write(archive) // the client notices what it doesn't get
-	}))
-	t.Cleanup(s.Close)
-	return s
-}
-
-// add serves an archive and returns the artifact that names it.
-func (s *server) add(name string, archive []byte) *meta.Artifact {
-	s.archives["/"+name] = archive
-	return &meta.Artifact{URL: s.URL + "/" + name, Digest: fmt.Sprintf("sha256:%x", sha256.Sum256(archive))}
-}
-
-// pack makes an archive.
-func pack(t *testing.T, write func(*tar.Writer) error) []byte {
-	t.Helper()
-	var buffer bytes.Buffer
-	compressed := gzip.NewWriter(&buffer)
-	archive := tar.NewWriter(compressed)
-	if err := errors.Join(write(archive), archive.Close(), compressed.Close()); err != nil {
-		t.Fatal(err)
-	}
-	return buffer.Bytes()
-}
-
-func file(name, content string) func(*tar.Writer) error {
-	return func(w *tar.Writer) error {
-		if err := w.WriteHeader(&tar.Header{Name: name, Mode: 0o644, Size: int64(len(content))}); err != nil {
-			return err
-		}
-		_, err := io.WriteString(w, content)
-		return err
-	}
-}
-
-func header(h tar.Header) func(*tar.Writer) error {
-	return func(w *tar.Writer) error { return w.WriteHeader(&h) }
-}
-
-// newTestStore returns a store in a folder of its own, above which nothing may
-// appear.
-func newTestStore(t *testing.T, limits Limits) (store *Store, above string) {
-	t.Helper()
-	above = t.TempDir()
-	dir := filepath.Join(above, "store")
-	if err := os.Mkdir(dir, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	return NewStore(dir, "", limits), above
-}
-
-// newClockedStore returns a store with a clock that stands still.
-func newClockedStore(t *testing.T) (*Store, *testclock.FakePassiveClock) {
-	t.Helper()
-	store, _ := newTestStore(t, Limits{})
-	now := testclock.NewFakePassiveClock(time.Now())
-	store.clock = now
-	return store, now
-}
-
-func readStart(store *Store, artifact *meta.Artifact) (content string, err error) {
-	for {
-		err = store.Read(context.Background(), artifact, func(files fs.FS) error {
-			bytes, err := fs.ReadFile(files, "docs/start.md")
-			content = string(bytes)
-			return err
-		})
-		if !errors.Is(err, ErrBusy) { // which it is on a machine that is
-			return content, err
-		}
-	}
-}
-
-func TestAnArtifactIsFetchedOnceForAll(t *testing.T) {
+func TestArtifactIsFetchedOnceForAllReaders(t *testing.T) {
 	s := newServer(t)
 	store, _ := newTestStore(t, Limits{})
 	artifact := s.add("a.tar.gz", pack(t, file("docs/start.md", "# Start\n")))
@@ -133,7 +38,7 @@ func TestAnArtifactIsFetchedOnceForAll(t *testing.T) {
 	}
 }
 
-func TestHostileArtifacts(t *testing.T) {
+func TestHostileArtifactIsRefused(t *testing.T) {
 	tests := map[string]struct {
 		limits Limits
 		write  func(*tar.Writer) error
@@ -205,7 +110,7 @@ func TestHostileArtifacts(t *testing.T) {
 	}
 }
 
-func TestAHardLinkLeadsNowhere(t *testing.T) {
+func TestHardLinkIsLeftOut(t *testing.T) {
 	s := newServer(t)
 	store, _ := newTestStore(t, Limits{})
 	artifact := s.add("a.tar.gz", pack(t, header(tar.Header{Typeflag: tar.TypeLink, Name: "docs/start.md", Linkname: "/etc/passwd"})))
@@ -221,7 +126,7 @@ func (zeros) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-func TestWhatCouldNotBeFetchedIsTriedAgain(t *testing.T) {
+func TestFailedFetchIsRetried(t *testing.T) {
 	s := newServer(t)
 	store, _ := newTestStore(t, Limits{})
 	archive := pack(t, file("docs/start.md", "# Start\n"))
@@ -236,7 +141,7 @@ func TestWhatCouldNotBeFetchedIsTriedAgain(t *testing.T) {
 	}
 }
 
-func TestWhatIsKeptIsBounded(t *testing.T) {
+func TestKeptBytesAreBounded(t *testing.T) {
 	s := newServer(t)
 	store, _ := newTestStore(t, Limits{KeptBytes: 5 * block})
 	var artifacts []*meta.Artifact
@@ -260,7 +165,7 @@ func TestWhatIsKeptIsBounded(t *testing.T) {
 	}
 }
 
-func TestWhatIsReadStays(t *testing.T) {
+func TestArtifactBeingReadIsNotEvicted(t *testing.T) {
 	s := newServer(t)
 	store, _ := newTestStore(t, Limits{KeptBytes: 1})
 	first := s.add("1.tar.gz", pack(t, file("docs/start.md", "first")))
@@ -280,8 +185,8 @@ func TestWhatIsReadStays(t *testing.T) {
 	}
 }
 
-// TestWhoStopsWaiting gives up while somebody else fetches, who isn't disturbed.
-func TestWhoStopsWaiting(t *testing.T) {
+// TestCanceledWaiterLeavesFetchRunning cancels a reader that waits for another reader's fetch.
+func TestCanceledWaiterLeavesFetchRunning(t *testing.T) {
 	s := newServer(t)
 	store, _ := newTestStore(t, Limits{})
 	artifact := s.add("a.tar.gz", pack(t, file("docs/start.md", "# Start\n")))
@@ -304,8 +209,9 @@ func TestWhoStopsWaiting(t *testing.T) {
 	}
 }
 
-// TestAServerThatHangs keeps those busy who fetch, and nobody else.
-func TestAServerThatHangs(t *testing.T) {
+// TestReadersDontWaitForHangingServer holds all slots: other readers are told at once that
+// they have to come back.
+func TestReadersDontWaitForHangingServer(t *testing.T) {
 	s := newServer(t)
 	store, _ := newTestStore(t, Limits{})
 	answer := make(chan struct{})
@@ -341,7 +247,7 @@ func TestAServerThatHangs(t *testing.T) {
 	}
 }
 
-func TestAFetchThatTakesTooLong(t *testing.T) {
+func TestFetchTimeout(t *testing.T) {
 	s := newServer(t)
 	store, _ := newTestStore(t, Limits{Timeout: time.Millisecond})
 	artifact := s.add("a.tar.gz", pack(t, file("docs/start.md", "# Start\n")))
@@ -351,8 +257,8 @@ func TestAFetchThatTakesTooLong(t *testing.T) {
 	}
 }
 
-// TestWhatWasFetchedLongAgoIsntBusy asks often: a choice at random would be right often.
-func TestWhatWasFetchedLongAgoIsntBusy(t *testing.T) {
+// TestFetchedArtifactIsNeverBusy asks often: a choice at random would be right often.
+func TestFetchedArtifactIsNeverBusy(t *testing.T) {
 	s := newServer(t)
 	store, now := newClockedStore(t)
 	artifact := s.add("a.tar.gz", pack(t, file("docs/start.md", "# Start\n")))
@@ -364,9 +270,9 @@ func TestWhatWasFetchedLongAgoIsntBusy(t *testing.T) {
 	}
 }
 
-// TestAFetchThatFailsSlowly is done again after a while only, or when the server has
+// TestSlowFailureIsRemembered is done again after a while only, or when the server has
 // something new.
-func TestAFetchThatFailsSlowly(t *testing.T) {
+func TestSlowFailureIsRemembered(t *testing.T) {
 	s := newServer(t)
 	store, now := newClockedStore(t)
 	artifact := s.add("a.tar.gz", pack(t, file("docs/start.md", "# Start\n")))
@@ -384,7 +290,7 @@ func TestAFetchThatFailsSlowly(t *testing.T) {
 	if got := s.asked.Load(); got != 1 {
 		t.Errorf("the server was asked %d times", got)
 	}
-	now.SetTime(now.Now().Add(forbearance * 10 * time.Second))
+	now.SetTime(now.Now().Add(failureTTLFactor * 10 * time.Second))
 	if _, err := readStart(store, artifact); err == nil || s.asked.Load() != 2 {
 		t.Errorf("after a while the server was asked %d times: %v", s.asked.Load(), err)
 	}

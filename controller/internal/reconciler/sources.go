@@ -27,7 +27,7 @@ import (
 
 	"github.com/fluxcd/pkg/apis/meta"
 
-	"github.com/zoetrope/markdown-view/controller/artifact"
+	"github.com/zoetrope/markdown-view/controller/internal/artifact"
 	"github.com/zoetrope/markdown-view/generator"
 	"github.com/zoetrope/markdown-view/generator/book"
 	"github.com/zoetrope/markdown-view/generator/directory"
