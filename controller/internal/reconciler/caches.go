@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/zoetrope/markdown-view/api/v1"
+	"github.com/zoetrope/markdown-view/controller/internal/apply"
 	"github.com/zoetrope/markdown-view/generator"
 )
 
@@ -24,9 +25,9 @@ func CacheOptions(views labels.Selector, namespaces []string) cache.Options {
 		DefaultTransform:  cache.TransformStripManagedFields(), // Flux's sources
 		ByObject: map[client.Object]cache.ByObject{
 			&v1.MarkdownView{}:   {Label: views, Transform: cache.TransformStripManagedFields()},
-			&appsv1.Deployment{}: {Label: ours, Transform: keep},
-			&corev1.ConfigMap{}:  {Label: ours, Transform: keep},
-			&corev1.Service{}:    {Label: ours, Transform: keep},
+			&appsv1.Deployment{}: {Label: ours, Transform: keepAll},
+			&corev1.ConfigMap{}:  {Label: ours, Transform: keepAll},
+			&corev1.Service{}:    {Label: ours, Transform: keepAll},
 			&corev1.Pod{}:        {Label: ours, Transform: stripPod},
 		},
 	}
@@ -52,11 +53,10 @@ func namespaceConfigs(namespaces []string) map[string]cache.Config {
 	return configs
 }
 
-// keep leaves all of an object: what our field manager owns is read off its managed
-// fields.
-func keep(object any) (any, error) { return object, nil }
+// keepAll keeps the managed fields too: what our field manager owns is read off them.
+func keepAll(object any) (any, error) { return object, nil }
 
-// stripPod leaves what the health of a view is read from.
+// stripPod keeps what the health of a view is read off.
 func stripPod(object any) (any, error) {
 	if pod, ok := object.(*corev1.Pod); ok {
 		pod.ManagedFields = nil
@@ -68,8 +68,8 @@ func stripPod(object any) (any, error) {
 	return object, nil
 }
 
-// stripMetadata leaves what tells whose an object is: a cluster may have many that are
-// none of our business.
+// stripMetadata keeps what tells whose an object is: most objects of a cluster have
+// nothing to do with views.
 func stripMetadata(object any) (any, error) {
 	accessor, err := meta.Accessor(object)
 	if err != nil {
@@ -78,11 +78,12 @@ func stripMetadata(object any) (any, error) {
 	accessor.SetManagedFields(nil)
 	accessor.SetAnnotations(nil)
 	accessor.SetFinalizers(nil)
-	ours := generator.Labels(accessor.GetLabels()["app.kubernetes.io/instance"])
-	if !hasLabels(accessor, ours) {
-		ours = nil
+	viewName := accessor.GetLabels()[generator.InstanceLabel]
+	if apply.CarriesLabels(accessor, viewName) {
+		accessor.SetLabels(generator.Labels(viewName))
+	} else {
+		accessor.SetLabels(nil)
 	}
-	accessor.SetLabels(ours)
 	if owner := metav1.GetControllerOf(accessor); owner != nil {
 		accessor.SetOwnerReferences([]metav1.OwnerReference{{Kind: owner.Kind, Name: owner.Name, UID: owner.UID, Controller: new(true)}})
 	} else {

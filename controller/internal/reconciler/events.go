@@ -10,6 +10,7 @@ import (
 	"github.com/fluxcd/pkg/runtime/conditions"
 
 	v1 "github.com/zoetrope/markdown-view/api/v1"
+	"github.com/zoetrope/markdown-view/controller/internal/apply"
 	"github.com/zoetrope/markdown-view/generator"
 )
 
@@ -20,31 +21,33 @@ const (
 	reconcileAction      = "Reconcile"
 )
 
-// recordTransition emits an event when what the Ready condition says has changed.
-// The counts of a rollout are no event.
+// recordTransition emits an event when the outcome has changed.
 func (r *Reconciler) recordTransition(before, view *v1.MarkdownView) {
-	old, now := conditions.Get(before, meta.ReadyCondition), conditions.Get(view, meta.ReadyCondition)
-	if now == nil || old != nil && old.Status == now.Status && old.Reason == now.Reason &&
-		(old.Message == now.Message || now.Reason == v1.ProgressingReason) {
+	if !outcomeChanged(before, view) {
 		return
 	}
 	eventType := corev1.EventTypeNormal
 	if conditions.IsFalse(view, meta.ReadyCondition) {
 		eventType = corev1.EventTypeWarning
 	}
-	r.Events.AnnotatedEventf(view, nil, eventAnnotations(view), eventType, now.Reason, reconcileAction, "%s", now.Message)
+	ready := conditions.Get(view, meta.ReadyCondition)
+	r.Events.AnnotatedEventf(view, nil, eventAnnotations(view), eventType, ready.Reason, reconcileAction, "%s", ready.Message)
 }
 
-// recordDrift emits one event for an object that was not as it should be.
-func (r *Reconciler) recordDrift(view *v1.MarkdownView, c *child, found drift) {
-	r.Metrics.driftCorrected(c.kind)
-	r.Events.AnnotatedEventf(view, c.live, eventAnnotations(view), corev1.EventTypeNormal, driftCorrectedReason, reconcileAction, "%s was changed and is corrected: %s", c, found)
+// outcomeChanged reports whether the Ready condition has changed. The counts of a
+// rollout are no change.
+func outcomeChanged(before, view *v1.MarkdownView) bool {
+	old, now := conditions.Get(before, meta.ReadyCondition), conditions.Get(view, meta.ReadyCondition)
+	return now != nil && (old == nil || old.Status != now.Status || old.Reason != now.Reason ||
+		old.Message != now.Message && now.Reason != v1.ProgressingReason)
 }
 
-// recordMissing emits one event for an object that was there, and wasn't found.
-func (r *Reconciler) recordMissing(view *v1.MarkdownView, c *child) {
-	r.Metrics.driftCorrected(c.kind)
-	r.Events.AnnotatedEventf(view, c.live, eventAnnotations(view), corev1.EventTypeNormal, driftCorrectedReason, reconcileAction, "%s was deleted, or had lost its labels, and is applied again", c)
+// recordCorrections emits one event for each object that was not as it should be.
+func (r *Reconciler) recordCorrections(view *v1.MarkdownView, corrections []apply.Correction) {
+	for _, correction := range corrections {
+		r.Metrics.driftCorrected(correction.Kind)
+		r.Events.AnnotatedEventf(view, correction.Object, eventAnnotations(view), corev1.EventTypeNormal, driftCorrectedReason, reconcileAction, "%s", correction.Message)
+	}
 }
 
 // maxWarnings is how many an event lists.

@@ -3,7 +3,6 @@ package reconciler
 import (
 	"context"
 	"strconv"
-	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -14,19 +13,16 @@ import (
 	"github.com/fluxcd/pkg/runtime/conditions"
 
 	v1 "github.com/zoetrope/markdown-view/api/v1"
-	"github.com/zoetrope/markdown-view/generator"
 )
 
-// Metrics are the Prometheus metrics of MarkdownViews. What a view's status says
-// is read from the cache when it is asked for, so that no series outlives its
-// view.
+// Metrics are the Prometheus metrics of MarkdownViews. What is in a view's status is
+// read from the cache when it is asked for, so that no series outlives its view.
 type Metrics struct {
 	reader   client.Reader
 	duration *prometheus.HistogramVec
 	drift    *prometheus.CounterVec
-
-	mu    sync.Mutex
-	pages map[types.NamespacedName]int
+	// pageBytes returns the size of a view's pages; 0 if it isn't known.
+	pageBytes func(types.NamespacedName) int64
 }
 
 var (
@@ -56,7 +52,7 @@ func NewMetrics(reader client.Reader) *Metrics {
 			Name: "markdownview_drift_corrected_total",
 			Help: "How many objects were found changed and were corrected, by kind.",
 		}, []string{"kind"}),
-		pages: map[types.NamespacedName]int{},
+		pageBytes: func(types.NamespacedName) int64 { return 0 }, // until there is a reconciler
 	}
 	// Served from the start, or Prometheus would see no increase in the first.
 	for _, kind := range []string{"ConfigMap", "Deployment", "Service"} {
@@ -83,8 +79,6 @@ func (m *Metrics) Collect(ch chan<- prometheus.Metric) {
 		ch <- prometheus.NewInvalidMetric(infoDesc, err)
 		return
 	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
 	for i := range views.Items {
 		m.collectView(ch, &views.Items[i])
 	}
@@ -108,28 +102,13 @@ func (m *Metrics) collectView(ch chan<- prometheus.Metric, view *v1.MarkdownView
 			gauge(conditionDesc, value, v1.Kind, view.Name, view.Namespace, condition.Type, status)
 		}
 	}
-	if bytes, ok := m.pages[client.ObjectKeyFromObject(view)]; ok {
+	if bytes := m.pageBytes(client.ObjectKeyFromObject(view)); bytes > 0 {
 		gauge(pagesDesc, float64(bytes), view.Namespace, view.Name)
 	}
 }
 
 func (m *Metrics) recordDuration(view *v1.MarkdownView, start time.Time) {
 	m.duration.WithLabelValues(v1.Kind, view.Name, view.Namespace).Observe(time.Since(start).Seconds())
-}
-
-func (m *Metrics) recordPages(view *v1.MarkdownView, output *generator.Output) {
-	bytes := 0
-	for _, configMap := range output.ConfigMaps {
-		for _, text := range configMap.Data {
-			bytes += len(text)
-		}
-		for _, content := range configMap.BinaryData {
-			bytes += len(content)
-		}
-	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.pages[client.ObjectKeyFromObject(view)] = bytes
 }
 
 func (m *Metrics) driftCorrected(kind string) {
@@ -139,7 +118,4 @@ func (m *Metrics) driftCorrected(kind string) {
 // forget drops the series of a view that is gone.
 func (m *Metrics) forget(key types.NamespacedName) {
 	m.duration.DeleteLabelValues(v1.Kind, key.Name, key.Namespace)
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	delete(m.pages, key)
 }

@@ -1,20 +1,21 @@
-// Package reconciler is the cluster's door to the generator: it applies what a
-// MarkdownView expands to, keeps it so, and reports whether it is served.
+// Package reconciler is the loop: it has the other packages find a view's pages, apply
+// what they expand to and judge whether that is served, and turns what comes of it into
+// the view's status, events, metrics and log.
 //
-// A reconciliation reads from caches and writes only what differs. It never
-// waits: what isn't ready yet is looked at again when a watch says that it has
-// changed.
+// A reconciliation reads from caches and writes only what differs. It never waits: what
+// isn't ready yet is looked at again when a watch reports that it has changed.
+//
+// It is at the top: it may import all other packages of the controller, and only the
+// program imports it.
 package reconciler
 
 import (
 	"cmp"
 	"context"
 	"fmt"
-	"strings"
-	"time"
 
+	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -22,77 +23,64 @@ import (
 	"github.com/fluxcd/pkg/runtime/events"
 
 	v1 "github.com/zoetrope/markdown-view/api/v1"
+	"github.com/zoetrope/markdown-view/controller/internal/apply"
+	"github.com/zoetrope/markdown-view/controller/internal/outcome"
+	"github.com/zoetrope/markdown-view/controller/internal/pages"
 	"github.com/zoetrope/markdown-view/generator"
 )
 
 // Reconciler reconciles MarkdownViews. All of its fields are required.
 type Reconciler struct {
-	// Client reads from caches that hold only what carries this system's label,
-	// and must read its own writes: without that a stale cache would be taken for
-	// drift.
-	client.Client
-	// APIReader reads the contents of ConfigMaps that views name.
-	APIReader client.Reader
-	// Metadata reads the metadata of any ConfigMap and Service from a cache.
-	Metadata client.Reader
+	// Client reads from caches that hold only what carries this system's label.
+	Client client.Client
+	// Pages finds what views take their pages from.
+	Pages *pages.Finder
+	// Applier applies what they expand to.
+	Applier *apply.Applier
 	// Events records what happened to a view.
 	Events events.Recorder
-	// Clock measures how long a rollout takes.
-	Clock clock.PassiveClock
 	// Metrics counts what can't be read off a view's status.
 	Metrics *Metrics
-	// Sources gives access to Flux's sources.
-	Sources *Sources
+	// Clock measures how long a rollout takes.
+	Clock clock.PassiveClock
 
-	contents contentCache
-	rollouts rolloutTimes
-	settled  settledStates
-	memory   memory
-	turns    *turns
-}
-
-// New returns a Reconciler that remembers nothing yet.
-func New(c client.Client, apiReader, metadata client.Reader, recorder events.Recorder, metrics *Metrics, sources *Sources) *Reconciler {
-	return &Reconciler{
-		Client:    c,
-		APIReader: apiReader,
-		Metadata:  metadata,
-		Events:    recorder,
-		Clock:     clock.RealClock{},
-		Metrics:   metrics,
-		Sources:   sources,
-		contents:  newContentCache(),
-		turns:     newTurns(0),
-	}
+	states  viewStates
+	limiter rolloutLimiter
 }
 
 // Reconcile brings the cluster to what a view wants, as far as can be done now,
 // and its status to what is found.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	start := r.Clock.Now()
+	state := r.states.of(req.NamespacedName)
 	view := &v1.MarkdownView{}
-	if err := r.Get(ctx, req.NamespacedName, view); err != nil {
+	if err := r.Client.Get(ctx, req.NamespacedName, view); err != nil {
 		if apierrors.IsNotFound(err) {
-			r.forget(req.NamespacedName)
+			r.states.forget(req.NamespacedName)
+			r.limiter.release(state)
+			r.Metrics.forget(req.NamespacedName)
 		}
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
 	// Deletion is garbage collection's: there is no finalizer to remove.
 	if !view.DeletionTimestamp.IsZero() || view.Spec.Suspend {
-		r.turns.note(req.NamespacedName, false)
+		r.limiter.release(state)
 		return ctrl.Result{}, nil
 	}
 	defer r.Metrics.recordDuration(view, start)
 
 	before := view.DeepCopy()
 	view.Default()
-	result := r.reconcile(ctx, view)
+	result := r.reconcile(ctx, view, state)
 	if ctx.Err() != nil {
 		// The outcome is that of being stopped, which is nobody's fault.
 		return ctrl.Result{}, ctx.Err()
 	}
-	if result.state != ignored {
-		r.turns.note(req.NamespacedName, result.state == progressing && !result.waits)
+	switch result.slot {
+	case slotHeld:
+		r.limiter.hold(state)
+	case slotReleased:
+		r.limiter.release(state)
 	}
 	result.report(view, r.Clock.Now())
 	if err := r.writeStatus(ctx, before, view); err != nil {
@@ -100,82 +88,70 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	}
 	r.recordTransition(before, view)
 	r.recordWarnings(view, result.warnings)
+	logResult(ctx, before, view, &result)
 	return ctrl.Result{RequeueAfter: result.requeueAfter}, result.err
 }
 
-func (r *Reconciler) reconcile(ctx context.Context, view *v1.MarkdownView) outcome {
-	inputs, err := r.inputs(ctx, view)
+func (r *Reconciler) reconcile(ctx context.Context, view *v1.MarkdownView, state *viewState) result {
+	inputs, err := r.Pages.Find(ctx, view)
 	if err != nil {
 		return failure(err)
 	}
-	view.Status.LastAttemptedRevision = cmp.Or(sourceRevision(inputs), view.Status.LastAttemptedRevision)
-	wanted, err := r.expand(ctx, view, inputs)
+	view.Status.LastAttemptedRevision = cmp.Or(pages.Revision(inputs), view.Status.LastAttemptedRevision)
+	rendered, fresh, err := r.render(ctx, view, state, inputs)
 	if err != nil {
 		return failure(err)
 	}
-	view.Status.LastAttemptedRevision = cmp.Or(sourceRevision(inputs), wanted.Revision)
+	view.Status.LastAttemptedRevision = cmp.Or(pages.Revision(inputs), rendered.revision)
 
-	children := childrenOf(wanted)
-	if err := r.readAll(ctx, view, children); err != nil {
+	plan, err := r.Applier.Plan(ctx, view, rendered.objects, state.lastApplied)
+	if err != nil {
 		return failure(err)
 	}
-	if waits, err := r.wait(view, children); err != nil {
-		return failure(err)
-	} else if waits != "" {
-		return outcome{state: progressing, reason: v1.ProgressingReason, message: waits, requeueAfter: progressRefresh, waits: true}
-	}
-	if err := r.apply(ctx, view, children); err != nil {
-		return failure(err)
-	}
-	// Other pages may have the same revision, and the same pages another.
-	news := r.remember(view, inputsKey(view, inputs), wanted, children) ||
-		view.Status.LastAppliedRevision != view.Status.LastAttemptedRevision
-	view.Status.LastAppliedRevision = view.Status.LastAttemptedRevision
-	view.Status.Inventory = inventoryOf(view, wanted)
-
-	result := r.checkHealth(ctx, view, wanted, deploymentOf(children), news)
-	if news {
-		result.warnings = wanted.Warnings
-	}
-	return result
-}
-
-// sourceRevision is the revision of Flux's sources, of all of them if there are
-// several; empty if there is none.
-func sourceRevision(inputs []input) string {
-	var revisions []string
-	for _, in := range inputs {
-		if in.revision != "" {
-			revisions = append(revisions, in.revision)
+	if plan.ReplacesPods() {
+		if inUse, ok := r.limiter.acquire(state); !ok {
+			return result{state: outcome.Progressing, reason: v1.ProgressingReason, message: waitingMessage(inUse), requeueAfter: progressRefresh, slot: slotKept}
 		}
 	}
-	return strings.Join(revisions, ",")
+	applied, err := r.Applier.Execute(ctx, plan)
+	r.recordCorrections(view, applied.Corrections)
+	if err != nil {
+		failed := failure(err)
+		failed.written = applied.Written
+		return failed
+	}
+	otherPages := fresh && state.remember(rendered)
+	// The source's revision and the pages' digest change independently: check both.
+	newRollout := otherPages || view.Status.LastAppliedRevision != view.Status.LastAttemptedRevision
+	view.Status.LastAppliedRevision = view.Status.LastAttemptedRevision
+	view.Status.Inventory = inventoryOf(view, &rendered)
+
+	checked := r.checkRollout(ctx, view, state, plan.Deployment(), newRollout)
+	if checked.state == outcome.Served {
+		pruned, err := r.Applier.Prune(ctx, view, rendered.configMaps, state.lastApplied)
+		applied.Written = append(applied.Written, pruned...)
+		if err != nil {
+			checked = failure(err)
+		}
+	}
+	checked.written = applied.Written
+	if newRollout {
+		checked.warnings = rendered.warnings
+	}
+	return checked
 }
 
 // writeStatus writes the status if it changed, in one request.
 func (r *Reconciler) writeStatus(ctx context.Context, before, view *v1.MarkdownView) error {
-	if statusEqual(&before.Status, &view.Status) {
+	if equality.Semantic.DeepEqual(before.Status, view.Status) {
 		return nil
 	}
-	// Only the status is sent: defaults that the spec got here are nobody's wish.
+	// Only the status is sent: nobody asked for the defaults that the spec got here.
 	target := before.DeepCopy()
 	target.Status = view.Status
-	err := r.Status().Patch(ctx, target, client.MergeFrom(before), client.FieldOwner(generator.FieldManager))
+	err := r.Client.Status().Patch(ctx, target, client.MergeFrom(before), client.FieldOwner(generator.FieldManager))
 	if err != nil {
 		return client.IgnoreNotFound(fmt.Errorf("write the status of MarkdownView %s/%s: %w", view.Namespace, view.Name, err))
 	}
 	return nil
 }
-
-// forget drops what is remembered of a view that is gone.
-func (r *Reconciler) forget(key types.NamespacedName) {
-	r.rollouts.forget(key)
-	r.settled.forget(key)
-	r.memory.forget(key)
-	r.turns.note(key, false)
-	r.Metrics.forget(key)
-}
-
-// timeoutOf and intervalOf are those of a view that was defaulted.
-func timeoutOf(view *v1.MarkdownView) time.Duration  { return view.Spec.Timeout.Duration }
-func intervalOf(view *v1.MarkdownView) time.Duration { return view.Spec.Interval.Duration }

@@ -8,7 +8,6 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -23,31 +22,27 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	v1 "github.com/zoetrope/markdown-view/api/v1"
+	"github.com/zoetrope/markdown-view/controller/internal/apply"
+	"github.com/zoetrope/markdown-view/controller/internal/pages"
 	"github.com/zoetrope/markdown-view/generator"
 )
 
 // ControllerName names the controller in logs, metrics and events.
 const ControllerName = "markdown-view-controller"
 
-// configMapIndex finds views by the ConfigMaps that they take pages from.
+// configMapIndex is the name of an index of views by the ConfigMaps that they take
+// pages from.
 const configMapIndex = ".spec.contentFrom.configMapRef.name"
 
-// viewIndex finds objects by the view whose labels they carry.
-const viewIndex = ".metadata.labels.view"
-
-// ofView selects the objects that carry a view's labels. They are the cache's own, not
-// to be changed.
-func ofView(view *v1.MarkdownView) []client.ListOption {
-	return []client.ListOption{client.InNamespace(view.Namespace), client.MatchingFields{viewIndex: view.Name}, client.UnsafeDisableDeepCopy}
-}
-
-// Options are those of the controller's queue.
+// Options are those of the controller's caches and queue.
 type Options struct {
+	// Metadata is the cache of the metadata of ConfigMaps and Services.
+	Metadata cache.Cache
 	// Concurrent is how many views are reconciled at once.
 	Concurrent int
 	// RateLimiter delays what failed.
 	RateLimiter workqueue.TypedRateLimiter[reconcile.Request]
-	// Rollouts is how many views are rolled out at once; 0 means any number.
+	// Rollouts is how many views replace their pods at once; 0 means any number.
 	Rollouts int
 	// Timeout ends a reconciliation that hangs, on an API server that doesn't
 	// answer or a cache that doesn't catch up; 0 means never.
@@ -68,24 +63,15 @@ type Options struct {
 // +kubebuilder:rbac:groups="",resources=events,verbs=create;patch
 // +kubebuilder:rbac:groups=source.toolkit.fluxcd.io,resources=gitrepositories;ocirepositories;buckets;externalartifacts,verbs=list;watch
 
-// SetupWithManager has the manager run the reconciler. metadata is the cache that
-// the reconciler's Metadata reads.
-func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, metadata cache.Cache, options Options) error {
-	for _, index := range []struct {
-		object client.Object
-		name   string
-		values client.IndexerFunc
-	}{
-		{&v1.MarkdownView{}, configMapIndex, configMapNames},
-		{&v1.MarkdownView{}, sourceIndex, sourceNames},
-		{&corev1.ConfigMap{}, viewIndex, viewNames},
-		{&corev1.Pod{}, viewIndex, viewNames},
-	} {
+// SetupWithManager has the manager run the reconciler.
+func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, options Options) error {
+	for _, index := range indexes {
 		if err := mgr.GetFieldIndexer().IndexField(ctx, index.object, index.name, index.values); err != nil {
 			return err
 		}
 	}
-	r.turns = newTurns(options.Rollouts)
+	r.limiter = newRolloutLimiter(options.Rollouts, &r.states)
+	r.Metrics.pageBytes = r.states.pageBytes
 	enqueueView := handler.EnqueueRequestsFromMapFunc(viewOf)
 	c, err := ctrl.NewControllerManagedBy(mgr).
 		Named(ControllerName).
@@ -95,11 +81,11 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, met
 		Watches(&appsv1.Deployment{}, enqueueView).
 		Watches(&corev1.Service{}, enqueueView).
 		Watches(&corev1.Pod{}, enqueueView).
-		WatchesRawSource(source.Kind(metadata, configMapMetadata(),
+		WatchesRawSource(source.Kind(options.Metadata, metadataOf("ConfigMap"),
 			handler.TypedEnqueueRequestsFromMapFunc(r.viewsOfConfigMap))).
-		WatchesRawSource(source.Kind(metadata, serviceMetadata(),
-			handler.TypedFuncs[*metav1.PartialObjectMetadata, reconcile.Request]{DeleteFunc: nameIsFree})).
-		WatchesRawSource(source.Channel(r.turns.wake, &handler.EnqueueRequestForObject{})).
+		WatchesRawSource(source.Kind(options.Metadata, metadataOf("Service"),
+			handler.TypedFuncs[*metav1.PartialObjectMetadata, reconcile.Request]{DeleteFunc: serviceDeleted})).
+		WatchesRawSource(source.Channel(r.limiter.wake, &handler.EnqueueRequestForObject{})).
 		WithOptions(controller.Options{
 			MaxConcurrentReconciles: options.Concurrent,
 			RateLimiter:             options.RateLimiter,
@@ -109,66 +95,84 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, met
 	if err != nil {
 		return err
 	}
-	r.Sources.setUp(c, mgr, r)
+	r.Pages.Sources.SetUp(c, mgr.GetCache(), mgr.GetRESTMapper(), r.viewsOfSource)
 	return nil
+}
+
+// indexes are those that lists select by.
+var indexes = []struct {
+	object client.Object
+	name   string
+	values client.IndexerFunc
+}{
+	{&v1.MarkdownView{}, configMapIndex, configMapsOf},
+	{&v1.MarkdownView{}, pages.SourceIndex, pages.SourcesOf},
+	{&corev1.ConfigMap{}, apply.ViewIndex, apply.ViewOf},
+	{&corev1.Pod{}, apply.ViewIndex, apply.ViewOf},
 }
 
 // viewOf finds the view of an object that carries our labels, which stay with it
 // when owner references are lost.
 func viewOf(_ context.Context, object client.Object) []reconcile.Request {
-	name := object.GetLabels()["app.kubernetes.io/instance"]
+	name := object.GetLabels()[generator.InstanceLabel]
 	if name == "" {
 		return nil
 	}
 	return []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: object.GetNamespace(), Name: name}}}
 }
 
-func viewNames(object client.Object) []string {
-	name := object.GetLabels()["app.kubernetes.io/instance"]
-	if !hasLabels(object, generator.Labels(name)) {
-		return nil
-	}
-	return []string{name}
-}
-
-// nameIsFree wakes the view that may have waited for a Service's name.
-func nameIsFree(_ context.Context, e event.TypedDeleteEvent[*metav1.PartialObjectMetadata], queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+// serviceDeleted wakes the view that may have waited for a Service's name.
+func serviceDeleted(_ context.Context, e event.TypedDeleteEvent[*metav1.PartialObjectMetadata], queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {
 	if name, ok := strings.CutPrefix(e.Object.Name, generator.ViewerName("")); ok {
 		queue.Add(reconcile.Request{NamespacedName: types.NamespacedName{Namespace: e.Object.Namespace, Name: name}})
 	}
 }
 
 // viewsOfConfigMap finds the views that take pages from a ConfigMap, and the one
-// that would like to have its name.
+// that waits for its name.
 func (r *Reconciler) viewsOfConfigMap(ctx context.Context, configMap *metav1.PartialObjectMetadata) []reconcile.Request {
 	var requests []reconcile.Request
 	if name, ok := strings.CutPrefix(configMap.Name, generator.PagesName("", 0)); ok {
 		name, _, _ = strings.Cut(name, ".")
-		if !hasLabels(configMap, generator.Labels(name)) {
+		if !apply.CarriesLabels(configMap, name) {
 			requests = append(requests, reconcile.Request{NamespacedName: types.NamespacedName{Namespace: configMap.Namespace, Name: name}})
 		}
 	}
+	return append(requests, r.viewsBy(ctx, configMap, client.InNamespace(configMap.Namespace), client.MatchingFields{configMapIndex: configMap.Name})...)
+}
+
+// viewsOfSource finds the views that take pages from one of Flux's sources.
+func (r *Reconciler) viewsOfSource(ctx context.Context, source client.Object) []reconcile.Request {
+	return r.viewsBy(ctx, source, client.MatchingFields{pages.SourceIndex: pages.IndexKey(source)})
+}
+
+// viewsBy lists the views of an object.
+func (r *Reconciler) viewsBy(ctx context.Context, object client.Object, selected ...client.ListOption) []reconcile.Request {
 	var views v1.MarkdownViewList
-	err := r.List(ctx, &views, client.InNamespace(configMap.Namespace), client.MatchingFields{configMapIndex: configMap.Name})
-	if err != nil {
-		ctrl.LoggerFrom(ctx).Error(err, "find the views of a ConfigMap", "namespace", configMap.Namespace, "name", configMap.Name)
+	if err := r.Client.List(ctx, &views, selected...); err != nil {
+		ctrl.LoggerFrom(ctx).Error(err, "find the views of an object",
+			"kind", object.GetObjectKind().GroupVersionKind().Kind, "namespace", object.GetNamespace(), "name", object.GetName())
 	}
+	requests := make([]reconcile.Request, 0, len(views.Items))
 	for i := range views.Items {
 		requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&views.Items[i])})
 	}
 	return requests
 }
 
-func configMapNames(object client.Object) []string {
+// configMapsOf lists, for the index, the ConfigMaps that a view takes pages from.
+func configMapsOf(object client.Object) []string {
 	var names []string
-	for _, source := range object.(*v1.MarkdownView).Spec.ContentFrom {
-		if source.ConfigMapRef != nil {
-			names = append(names, source.ConfigMapRef.Name)
+	for _, content := range object.(*v1.MarkdownView).Spec.ContentFrom {
+		if content.ConfigMapRef != nil {
+			names = append(names, content.ConfigMapRef.Name)
 		}
 	}
 	return names
 }
 
-func gvkOf(c *child) schema.GroupVersionKind {
-	return schema.GroupVersionKind{Group: c.group, Version: "v1", Kind: c.kind}
+func metadataOf(kind string) *metav1.PartialObjectMetadata {
+	metadata := &metav1.PartialObjectMetadata{}
+	metadata.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind(kind))
+	return metadata
 }

@@ -1,4 +1,4 @@
-package reconciler
+package health
 
 import (
 	"testing"
@@ -38,7 +38,7 @@ func pod(revision string, change func(*corev1.Pod)) corev1.Pod {
 	return p
 }
 
-func TestShortfall(t *testing.T) {
+func TestUnavailableReason(t *testing.T) {
 	now := metav1.Now()
 	tests := map[string]struct {
 		deployment *appsv1.Deployment
@@ -48,7 +48,7 @@ func TestShortfall(t *testing.T) {
 		"every replica serves the current pages": {
 			deployment: deployment(nil), pods: []corev1.Pod{pod(revision, nil), pod(revision, nil)},
 		},
-		"a parked book has no pods": {
+		"a book that is scaled to zero has no pods": {
 			deployment: deployment(func(d *appsv1.Deployment) {
 				d.Spec.Replicas = new(int32(0))
 				d.Status = appsv1.DeploymentStatus{ObservedGeneration: 2}
@@ -62,22 +62,26 @@ func TestShortfall(t *testing.T) {
 			deployment: deployment(func(d *appsv1.Deployment) { d.Status.UpdatedReplicas = 1 }),
 			want:       "1 of 2 replicas have the current pages",
 		},
+		"the Deployment controller hasn't seen the only replica": {
+			deployment: deployment(func(d *appsv1.Deployment) { d.Spec.Replicas, d.Generation = new(int32(1)), 3 }),
+			want:       "the Deployment of 1 replica is being updated",
+		},
 		"one replica isn't available": {
 			deployment: deployment(func(d *appsv1.Deployment) { d.Status.AvailableReplicas = 1 }),
 			want:       "1 of 2 replicas are available",
 		},
 		"a new pod doesn't get ready beside the earlier ones": {
 			deployment: deployment(func(d *appsv1.Deployment) { d.Status.Replicas, d.Status.UnavailableReplicas = 3, 1 }),
-			want:       "1 new pods are not available, earlier ones still serve",
+			want:       "1 new pod is not available, earlier ones still serve",
 		},
 		"a pod of the last rollout hasn't stopped": {
 			deployment: deployment(func(d *appsv1.Deployment) { d.Status.Replicas = 3 }),
-			want:       "1 replicas too many are still running",
+			want:       "1 surplus replica is still running",
 		},
 		"a pod with earlier pages is told to stop and still serves": {
 			deployment: deployment(nil),
 			pods:       []corev1.Pod{pod(earlier, func(p *corev1.Pod) { p.DeletionTimestamp = &now })},
-			want:       "1 pods with earlier pages still serve",
+			want:       "1 pod with earlier pages still serves",
 		},
 		"a pod with earlier pages that isn't ready gets no requests": {
 			deployment: deployment(nil),
@@ -86,7 +90,7 @@ func TestShortfall(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			if got := shortfall(test.deployment, test.pods); got != test.want {
+			if got := UnavailableReason(test.deployment, test.pods); got != test.want {
 				t.Errorf("got %q, want %q", got, test.want)
 			}
 		})
@@ -116,14 +120,14 @@ func TestDeadlineExceeded(t *testing.T) {
 			if test.change != nil {
 				test.change(d)
 			}
-			if got := deadlineExceeded(d, test.timeout); got != test.want {
+			if got := DeadlineExceeded(d, test.timeout); got != test.want {
 				t.Errorf("got %t, want %t", got, test.want)
 			}
 		})
 	}
 }
 
-func TestTroubleOf(t *testing.T) {
+func TestPodFailure(t *testing.T) {
 	container := func(status corev1.ContainerStatus) corev1.Pod {
 		return pod(revision, func(p *corev1.Pod) { p.Status.ContainerStatuses = []corev1.ContainerStatus{status} })
 	}
@@ -141,7 +145,7 @@ func TestTroubleOf(t *testing.T) {
 			pod:  container(corev1.ContainerStatus{State: waiting("ImagePullBackOff", "no such image")}),
 			want: "pod ImagePullBackOff: no such image",
 		},
-		"mdBook fails, and its last words are quoted": {
+		"mdBook fails, and the end of its message is quoted": {
 			pod:  container(corev1.ContainerStatus{State: waiting("CrashLoopBackOff", "back-off"), LastTerminationState: terminated(101, "Error", "chapter missing\n")}),
 			want: "pod CrashLoopBackOff, last exit code 101: chapter missing",
 		},
@@ -171,9 +175,55 @@ func TestTroubleOf(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			if got := troubleOf([]corev1.Pod{test.pod}, revision, podTroubles); got != test.want {
+			if got := podFailure([]corev1.Pod{test.pod}, revision, All); got != test.want {
 				t.Errorf("got %q, want %q", got, test.want)
 			}
 		})
+	}
+}
+
+func TestExplain(t *testing.T) {
+	pulling := pod(revision, func(p *corev1.Pod) {
+		p.Status.ContainerStatuses = []corev1.ContainerStatus{{State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ErrImagePull"}}}}
+	})
+	mounting := pod(revision, func(p *corev1.Pod) {
+		p.Status.ContainerStatuses = []corev1.ContainerStatus{{State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ContainerCreating"}}}}
+	})
+	quota := func(d *appsv1.Deployment) {
+		d.Status.Conditions = []appsv1.DeploymentCondition{{Type: appsv1.DeploymentReplicaFailure, Status: corev1.ConditionTrue, Reason: "FailedCreate", Message: "exceeded quota"}}
+	}
+	tests := map[string]struct {
+		change   func(*appsv1.Deployment)
+		pods     []corev1.Pod
+		failures Failures
+		want     string
+	}{
+		"nothing tells":                         {failures: All, want: "not yet"},
+		"a pod tells":                           {pods: []corev1.Pod{mounting, pulling}, failures: Lasting, want: "not yet: pod ErrImagePull"},
+		"what any pod goes through is left out": {pods: []corev1.Pod{mounting}, failures: Lasting, want: "not yet"},
+		"pods can't be created":                 {change: quota, pods: []corev1.Pod{pulling}, failures: All, want: "not yet: FailedCreate: exceeded quota"},
+		"a paused Deployment explains the others": {
+			change: func(d *appsv1.Deployment) { quota(d); d.Name, d.Spec.Paused = "viewer-docs", true }, failures: All,
+			want: "not yet: the Deployment is paused: kubectl rollout resume deployment viewer-docs",
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			if got := Explain("not yet", deployment(test.change), test.pods, test.failures); got != test.want {
+				t.Errorf("got %q, want %q", got, test.want)
+			}
+		})
+	}
+}
+
+func TestServedMessage(t *testing.T) {
+	for replicas, want := range map[int32]string{
+		0: "Scaled to zero with revision r",
+		1: "1 replica serves revision r",
+		2: "2 replicas serve revision r",
+	} {
+		if got := ServedMessage(deployment(func(d *appsv1.Deployment) { d.Spec.Replicas = &replicas }), "r"); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
 	}
 }

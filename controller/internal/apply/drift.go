@@ -1,4 +1,4 @@
-package reconciler
+package apply
 
 import (
 	"cmp"
@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 )
 
 // drift is how an object differs from what is wanted.
@@ -17,16 +18,16 @@ type drift struct {
 	// fields are JSON pointers of what our field manager owns and that isn't as
 	// wanted, or that it should own and doesn't, or the reverse.
 	fields []string
-	// foreign are keys of maps that nobody but us may add to, by field.
-	foreign map[string][]string
+	// unwanted are keys of maps that nobody but us may add to, by field.
+	unwanted map[string][]string
 }
 
 func (d drift) none() bool {
-	return len(d.fields) == 0 && !d.hasForeign()
+	return len(d.fields) == 0 && !d.hasUnwanted()
 }
 
-func (d drift) hasForeign() bool {
-	for _, keys := range d.foreign {
+func (d drift) hasUnwanted() bool {
+	for _, keys := range d.unwanted {
 		if len(keys) > 0 {
 			return true
 		}
@@ -34,9 +35,20 @@ func (d drift) hasForeign() bool {
 	return false
 }
 
-// add adds what was found later, of fields.
+// touches reports whether one of the fields is below a JSON pointer.
+func (d drift) touches(pointer string) bool {
+	return slices.ContainsFunc(d.fields, func(field string) bool { return strings.HasPrefix(field, pointer) })
+}
+
+// add adds what was found later.
 func (d *drift) add(more drift) {
 	d.fields = append(d.fields, more.fields...)
+	for field, keys := range more.unwanted {
+		if d.unwanted == nil {
+			d.unwanted = map[string][]string{}
+		}
+		d.unwanted[field] = append(d.unwanted[field], keys...)
+	}
 }
 
 // subtract removes the fields of what is left.
@@ -48,7 +60,7 @@ func (d *drift) subtract(left drift) {
 func (d drift) String() string {
 	const most = 5
 	list := slices.Clone(d.fields)
-	for field, keys := range d.foreign {
+	for field, keys := range d.unwanted {
 		for _, key := range keys {
 			list = append(list, "/"+field+"/"+key)
 		}
@@ -64,18 +76,18 @@ func (d drift) String() string {
 // drift compares the live object with what is wanted. It costs no request: what
 // our field manager owns can be read off the object's managed fields.
 func (c *child) drift() (drift, error) {
-	desired, owned, err := c.compared()
+	compared, err := c.compare()
 	if err != nil {
 		return drift{}, err
 	}
 	var found drift
-	if c.foreign != nil {
-		found.foreign = c.foreign()
+	if c.unwanted != nil {
+		found.unwanted = c.unwanted()
 	}
-	if equality.Semantic.DeepEqual(desired, owned) {
+	if equality.Semantic.DeepEqual(compared.desired, compared.owned) {
 		return found, nil
 	}
-	patch, err := jsondiff.Compare(owned, desired)
+	patch, err := jsondiff.Compare(compared.owned, compared.desired)
 	if err != nil {
 		return drift{}, fmt.Errorf("compare %s: %w", c, err)
 	}
@@ -85,31 +97,44 @@ func (c *child) drift() (drift, error) {
 	return found, nil
 }
 
-// compared returns the fields that are wanted and those that our field manager owns.
-func (c *child) compared() (desired, owned map[string]any, err error) {
-	if version := c.live.GetResourceVersion(); c.comparison.version != version || version == "" {
-		if c.comparison.desired, c.comparison.owned, err = c.compare(); err != nil {
-			return nil, nil, err
-		}
-		c.comparison.version = version
-	}
-	return c.comparison.desired, c.comparison.owned, nil
+// comparison holds the fields that are wanted and those that our field manager owns in
+// one version of the live object.
+type comparison struct {
+	version        string
+	desired, owned map[string]any
 }
 
-func (c *child) compare() (desired, owned map[string]any, err error) {
+// compare returns the comparison with the live object as it is now.
+func (c *child) compare() (comparison, error) {
+	version := c.live.GetResourceVersion()
+	if c.compared.version == version && version != "" {
+		return c.compared, nil
+	}
 	extracted, err := c.owned()
 	if err != nil {
-		return nil, nil, fmt.Errorf("read the managed fields of %s: %w", c, err)
+		return comparison{}, fmt.Errorf("read the managed fields of %s: %w", c, err)
 	}
-	if owned, err = fields(extracted); err != nil {
-		return nil, nil, err
+	owned, err := fieldsOf(extracted)
+	if err != nil {
+		return comparison{}, err
 	}
-	if desired, err = fields(c.desired); err != nil {
-		return nil, nil, err
+	desired, err := fieldsOf(c.desired)
+	if err != nil {
+		return comparison{}, err
 	}
 	dropLastApplied(owned)
 	dropLastApplied(desired)
-	return desired, owned, nil
+	c.compared = comparison{version: version, desired: desired, owned: owned}
+	return c.compared, nil
+}
+
+// fieldsOf gives an apply configuration as the fields that it sets.
+func fieldsOf(configuration any) (map[string]any, error) {
+	set, err := runtime.DefaultUnstructuredConverter.ToUnstructured(configuration)
+	if err != nil {
+		return nil, fmt.Errorf("convert %T: %w", configuration, err)
+	}
+	return set, nil
 }
 
 // dropLastApplied removes what is no drift: see keepLastApplied.
