@@ -130,7 +130,7 @@ func (a *Applier) execute(ctx context.Context, last LastApplied, step step, repo
 	s, next := step.situation, step.first
 	existed := s.exists()
 	var corrected drift
-	for {
+	for range maxActions {
 		ctrl.LoggerFrom(ctx).V(1).Info("planned", "object", s.String(), "action", next.verb, "reason", next.reason)
 		switch next.verb {
 		case nothing:
@@ -153,7 +153,12 @@ func (a *Applier) execute(ctx context.Context, last LastApplied, step step, repo
 			return err
 		}
 	}
+	return fmt.Errorf("apply %s: it isn't as wanted after %d actions", s, maxActions)
 }
+
+// maxActions is more than any object needs: something changes it as fast as it is
+// corrected.
+const maxActions = 10
 
 // finish notes what came of the child, and reports what was corrected. A change that is
 // wanted isn't drift, and what is still so, because a webhook insists on it, isn't
