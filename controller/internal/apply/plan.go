@@ -102,8 +102,8 @@ func plan(s *situation) (action, error) {
 // have none in common with ours, the metadata of all are known.
 func planMissing(s *situation) action {
 	if s.existing != nil {
-		if err := checkOwnership(s.view, s.String(), s.existing); err != nil {
-			return action{verb: refuse, reason: "what has its name isn't the view's", err: err}
+		if refusal, refused := refuseForeign(s, s.existing); refused {
+			return refusal
 		}
 	}
 	switch {
@@ -119,10 +119,16 @@ func planMissing(s *situation) action {
 	return action{verb: create, reason: "it isn't there"}
 }
 
+// refuseForeign refuses a child whose name an object has that isn't the view's.
+func refuseForeign(s *situation, object metav1.Object) (refusal action, refused bool) {
+	err := checkOwnership(s.view, s.String(), object)
+	return action{verb: refuse, reason: "what has its name isn't the view's", err: err}, err != nil
+}
+
 // planFound decides about a child as the cache has it.
 func planFound(s *situation) (action, error) {
-	if err := checkOwnership(s.view, s.String(), s.live); err != nil {
-		return action{verb: refuse, reason: "it isn't the view's", err: err}, nil
+	if refusal, refused := refuseForeign(s, s.live); refused {
+		return refusal, nil
 	}
 	if s.withinInterval && s.last.desired == s.digest && s.last.live == liveDigest(s.live) {
 		return action{verb: nothing, reason: "neither it nor what is wanted has changed since it was applied", unchanged: true}, nil

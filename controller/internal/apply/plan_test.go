@@ -19,14 +19,14 @@ import (
 
 // The API server's answers.
 var (
-	conflict  = fmt.Errorf("apply: %w", apierrors.NewConflict(schema.GroupResource{}, "viewer-docs", errors.New("somebody else set it")))
-	forbidden = fmt.Errorf("apply: %w", apierrors.NewForbidden(schema.GroupResource{}, "viewer-docs", errors.New("quota")))
-	badField  = fmt.Errorf("apply: %w", apierrors.NewInvalid(schema.GroupKind{}, "viewer-docs", field.ErrorList{field.Required(field.NewPath("spec", "ports"), "")}))
+	errConflict  = fmt.Errorf("apply: %w", apierrors.NewConflict(schema.GroupResource{}, "viewer-docs", errors.New("somebody else set it")))
+	errForbidden = fmt.Errorf("apply: %w", apierrors.NewForbidden(schema.GroupResource{}, "viewer-docs", errors.New("quota")))
+	errField     = fmt.Errorf("apply: %w", apierrors.NewInvalid(schema.GroupKind{}, "viewer-docs", field.ErrorList{field.Required(field.NewPath("spec", "ports"), "")}))
 )
 
 // existing is what has a child's name and isn't in the cache.
-func existing(labels map[string]string, owner types.UID) *metav1.PartialObjectMetadata {
-	object := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Labels: labels}}
+func existing(owner types.UID) *metav1.PartialObjectMetadata {
+	object := &metav1.PartialObjectMetadata{}
 	if owner != "" {
 		object.OwnerReferences = []metav1.OwnerReference{{Kind: "App", Name: "x", UID: owner, Controller: new(true)}}
 	}
@@ -47,40 +47,40 @@ func TestPlanMissing(t *testing.T) {
 		"of a Deployment's name only the API server knows": {kind: "Deployment", want: create},
 		"a Deployment may be there to be adopted":          {kind: "Deployment", given: []func(*situation){adopt}, want: lookUp},
 		"something of somebody else has its name": {
-			given: []func(*situation){lookedUp, func(s *situation) { s.existing = existing(nil, "") }}, want: refuse, reason: "isn't the view's",
+			given: []func(*situation){lookedUp, func(s *situation) { s.existing = existing("") }}, want: refuse, reason: "isn't the view's",
 		},
 		"something of another controller has its name": {
-			given: []func(*situation){lookedUp, adopt, func(s *situation) { s.existing = existing(nil, "theirs") }}, want: refuse,
+			given: []func(*situation){lookedUp, adopt, func(s *situation) { s.existing = existing("theirs") }}, want: refuse,
 		},
 		"something to be adopted has its name": {
-			given: []func(*situation){lookedUp, adopt, func(s *situation) { s.existing = existing(nil, "") }}, want: apply, reason: "lacks its labels",
+			given: []func(*situation){lookedUp, adopt, func(s *situation) { s.existing = existing("") }}, want: apply, reason: "lacks its labels",
 		},
 		"the view's own has lost its labels": {
-			given: []func(*situation){lookedUp, func(s *situation) { s.existing = existing(nil, "ours") }}, want: apply, reason: "lacks its labels",
+			given: []func(*situation){lookedUp, func(s *situation) { s.existing = existing("ours") }}, want: apply, reason: "lacks its labels",
 		},
 		"its creation conflicts with what somebody else set": {
-			kind: "Deployment", given: []func(*situation){func(s *situation) { s.refusal = conflict }}, want: lookUp, reason: "refused it, maybe because",
+			kind: "Deployment", given: []func(*situation){func(s *situation) { s.refusal = errConflict }}, want: lookUp, reason: "refused it, maybe because",
 		},
 		"its creation is invalid beside what somebody else set": {
-			kind: "Deployment", given: []func(*situation){func(s *situation) { s.refusal = badField }}, want: lookUp,
+			kind: "Deployment", given: []func(*situation){func(s *situation) { s.refusal = errField }}, want: lookUp,
 		},
 		"its creation is refused, and nothing is there": {
-			given: []func(*situation){func(s *situation) { s.refusal = badField; s.done.lookedUp, s.done.lookedAgain = true, true }}, want: refuse, reason: "refused",
+			given: []func(*situation){func(s *situation) { s.refusal = errField; s.done.lookedUp, s.done.lookedAgain = true, true }}, want: refuse, reason: "refused",
 		},
 		"its creation is refused, and the view's own is there": {
 			given: []func(*situation){func(s *situation) {
-				s.refusal, s.existing = conflict, existing(nil, "ours")
+				s.refusal, s.existing = errConflict, existing("ours")
 				s.done.lookedUp, s.done.lookedAgain = true, true
 			}}, want: apply,
 		},
 		"its creation is refused, and so is applying over what is there": {
 			given: []func(*situation){func(s *situation) {
-				s.refusal, s.existing = badField, existing(nil, "ours")
+				s.refusal, s.existing = errField, existing("ours")
 				s.done = done{lookedUp: true, lookedAgain: true, applied: true}
 			}}, want: refuse,
 		},
 		"its creation is refused for another reason than its name": {
-			given: []func(*situation){lookedUp, func(s *situation) { s.refusal = forbidden }}, want: refuse,
+			given: []func(*situation){lookedUp, func(s *situation) { s.refusal = errForbidden }}, want: refuse,
 		},
 	}
 	for name, test := range tests {
@@ -150,17 +150,17 @@ func TestPlanExisting(t *testing.T) {
 			edit: page, given: func(s *situation) { s.done.tookOver = true }, want: apply,
 		},
 		"it is refused beside what somebody else set": {
-			edit: annotated("anyone"), given: func(s *situation) { s.refusal, s.done.applied = badField, true },
+			edit: annotated("anyone"), given: func(s *situation) { s.refusal, s.done.applied = errField, true },
 			want: takeOver, reason: "beside what anyone set",
 		},
 		"it is refused beside what kubectl annotate set": {
-			edit: annotated("kubectl-annotate"), given: func(s *situation) { s.refusal, s.done.applied = badField, true }, want: refuse,
+			edit: annotated("kubectl-annotate"), given: func(s *situation) { s.refusal, s.done.applied = errField, true }, want: refuse,
 		},
 		"it is refused also without what somebody else set": {
-			edit: annotated("anyone"), given: func(s *situation) { s.refusal, s.done = badField, done{applied: true, tookOverAll: true} }, want: refuse,
+			edit: annotated("anyone"), given: func(s *situation) { s.refusal, s.done = errField, done{applied: true, tookOverAll: true} }, want: refuse,
 		},
 		"it is refused for another reason than a field": {
-			edit: annotated("anyone"), given: func(s *situation) { s.refusal, s.done.applied = forbidden, true }, want: refuse,
+			edit: annotated("anyone"), given: func(s *situation) { s.refusal, s.done.applied = errForbidden, true }, want: refuse,
 		},
 	}
 	for name, test := range tests {

@@ -14,16 +14,16 @@ import (
 type State int
 
 const (
-	// Served: every replica serves the pages of this generation.
+	// Served means that every replica serves the pages of this generation.
 	Served State = iota
-	// Progressing: applied, and being rolled out.
+	// Progressing means that it was applied, and is being rolled out.
 	Progressing
-	// Retrying: failed, and tried again without anyone's help.
+	// Retrying means that it failed, and is tried again without anyone's help.
 	Retrying
-	// Stalled: failed until somebody changes something.
+	// Stalled means that it failed until somebody changes something.
 	Stalled
-	// Unreported: nothing for the status. The next look at the same thing is expected to
-	// tell more.
+	// Unreported means that there is nothing for the status: the next look at the same
+	// thing is expected to tell more.
 	Unreported
 )
 

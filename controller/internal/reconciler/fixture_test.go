@@ -96,7 +96,7 @@ func (f *fixture) reconcile(name string) *v1.MarkdownView {
 func (f *fixture) tryReconcile(name string) (ctrl.Result, error) {
 	logger := funcr.New(func(_, line string) { f.lines = append(f.lines, line) }, funcr.Options{Verbosity: map[bool]int{true: 1}[f.debug]})
 	ctx := logr.NewContext(f.Context(), logger)
-	return f.Reconciler.Reconcile(ctx, ctrl.Request{NamespacedName: types.NamespacedName{Namespace: "docs", Name: name}})
+	return f.Reconcile(ctx, ctrl.Request{NamespacedName: types.NamespacedName{Namespace: "docs", Name: name}})
 }
 
 // logged returns the lines since it was called last.
@@ -126,17 +126,15 @@ func (f *fixture) stopRollout(name string) {
 }
 
 // served creates a view and has it served.
-func (f *fixture) served(name string) *v1.MarkdownView {
+func (f *fixture) served(name string) {
 	f.Helper()
 	f.view(name)
 	f.reconcile(name)
 	f.rollOut(name)
-	view := f.reconcile(name)
-	f.ready(view, metav1.ConditionTrue, v1.HealthyReason, "")
+	f.ready(f.reconcile(name), metav1.ConditionTrue, v1.HealthyReason, "")
 	f.Requests()
 	f.logged()
 	f.events.GetEvents()
-	return view
 }
 
 // ready checks the Ready condition.

@@ -128,18 +128,18 @@ func (w *watching) informer(object client.Object) *informer {
 	return found
 }
 
-// eventually waits until a view's Ready condition has a reason.
-func (w *watching) eventually(name, reason string) {
+// eventually waits until the Ready condition of the view docs has a reason.
+func (w *watching) eventually(reason string) {
 	w.Helper()
 	var got string
 	err := wait.PollUntilContextTimeout(w.Context(), time.Millisecond, 10*time.Second, true, func(ctx context.Context) (bool, error) {
 		view := &v1.MarkdownView{}
-		err := w.Admin.Get(ctx, types.NamespacedName{Namespace: "docs", Name: name}, view)
+		err := w.Admin.Get(ctx, types.NamespacedName{Namespace: "docs", Name: "docs"}, view)
 		got = conditions.GetReason(view, meta.ReadyCondition)
 		return got == reason, err
 	})
 	if err != nil {
-		w.Fatalf("%s is %q, want %q: %v", name, got, reason, err)
+		w.Fatalf("docs is %q, want %q: %v", got, reason, err)
 	}
 }
 
@@ -160,10 +160,10 @@ func TestViewIsWokenWhenNameIsFree(t *testing.T) {
 		t.Run(kind, func(t *testing.T) {
 			w := startWatching(t, Options{}, foreign)
 			w.informer(&v1.MarkdownView{}).Add(w.view("docs"))
-			w.eventually("docs", v1.ConflictReason)
+			w.eventually(v1.ConflictReason)
 			w.Must(w.Admin.Delete(t.Context(), foreign))
 			w.informer(metadataOf(kind)).Delete(partial(kind, foreign.GetName()))
-			w.eventually("docs", v1.ProgressingReason)
+			w.eventually(v1.ProgressingReason)
 		})
 	}
 }
@@ -171,11 +171,11 @@ func TestViewIsWokenWhenNameIsFree(t *testing.T) {
 func TestViewIsWokenByItsObjects(t *testing.T) {
 	w := startWatching(t, Options{})
 	w.informer(&v1.MarkdownView{}).Add(w.view("docs"))
-	w.eventually("docs", v1.ProgressingReason)
+	w.eventually(v1.ProgressingReason)
 	w.rollOut("docs")
 	deployment := fakecluster.Get(w.Cluster, &appsv1.Deployment{}, "docs", "viewer-docs")
 	w.informer(deployment).Update(deployment, deployment)
-	w.eventually("docs", v1.HealthyReason)
+	w.eventually(v1.HealthyReason)
 	// Each kind that it wants, and its pods.
 	for _, kind := range []client.Object{&corev1.ConfigMap{}, &appsv1.Deployment{}, &corev1.Service{}, &corev1.Pod{}} {
 		fakecluster.Edit(w.Cluster, "user", &v1.MarkdownView{}, "docs", "docs", func(v *v1.MarkdownView) {
@@ -190,7 +190,7 @@ func TestViewIsWokenByItsObjects(t *testing.T) {
 		kind.SetNamespace("docs")
 		kind.SetLabels(deployment.Labels)
 		w.informer(kind).Add(kind)
-		w.eventually("docs", want)
+		w.eventually(want)
 	}
 }
 
@@ -201,16 +201,16 @@ func TestViewIsWokenByItsInputs(t *testing.T) {
 		v.Spec.ContentFrom = []v1.ContentSource{{ConfigMapRef: &v1.ConfigMapSource{Name: "more"}}}
 	})
 	w.informer(&v1.MarkdownView{}).Add(view)
-	w.eventually("docs", v1.PagesNotFoundReason)
+	w.eventually(v1.PagesNotFoundReason)
 	w.Must(w.Admin.Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "docs", Name: "more"}}))
 	w.informer(metadataOf("ConfigMap")).Add(partial("ConfigMap", "more"))
-	w.eventually("docs", v1.ProgressingReason)
+	w.eventually(v1.ProgressingReason)
 }
 
 func TestViewIsWokenByAFreeSlot(t *testing.T) {
 	w := startWatching(t, Options{Rollouts: 1})
 	w.informer(&v1.MarkdownView{}).Add(w.view("docs"))
-	w.eventually("docs", v1.ProgressingReason)
+	w.eventually(v1.ProgressingReason)
 	w.rollOut("docs")
 	w.limiter.acquire(w.states.of(types.NamespacedName{Name: "another"}))
 	waiting := w.states.of(types.NamespacedName{Namespace: "docs", Name: "docs"})
@@ -218,5 +218,5 @@ func TestViewIsWokenByAFreeSlot(t *testing.T) {
 	waiting.slot = rolloutSlot{ticket: 1}
 	w.limiter.states.mu.Unlock()
 	w.limiter.release(w.states.of(types.NamespacedName{Name: "another"}))
-	w.eventually("docs", v1.HealthyReason)
+	w.eventually(v1.HealthyReason)
 }
