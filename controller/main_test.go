@@ -60,7 +60,7 @@ func TestFlagsReachSources(t *testing.T) {
 	}
 }
 
-func TestFaultsOfTheCommandLine(t *testing.T) {
+func TestInvalidFlags(t *testing.T) {
 	t.Setenv("RUNTIME_NAMESPACE", "")
 	for fault, want := range map[string]string{
 		"--concurrent=0":               "--concurrent is 0, must be 1 or more",

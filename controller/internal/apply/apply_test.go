@@ -36,7 +36,7 @@ func TestCreateCostsOneRequestAnObject(t *testing.T) {
 	}
 }
 
-func TestWhatIsAsWantedCostsNoRequest(t *testing.T) {
+func TestUnchangedObjectCostsNoRequest(t *testing.T) {
 	for name, forget := range map[string]func(*fixture){
 		"remembered":         func(*fixture) {},
 		"after a restart":    func(f *fixture) { clear(f.last) },
@@ -140,7 +140,7 @@ func TestDriftIsCorrected(t *testing.T) {
 	}
 }
 
-func TestWhatOthersOwnStays(t *testing.T) {
+func TestForeignFieldsAreKept(t *testing.T) {
 	for name, change := range map[string]func(*fixture){
 		"an annotation of kubectl annotate": func(f *fixture) {
 			edit(f, "kubectl-annotate", &appsv1.Deployment{}, "viewer-docs", func(d *appsv1.Deployment) { d.Annotations = map[string]string{"team": "docs"} })
@@ -168,7 +168,7 @@ func TestWhatOthersOwnStays(t *testing.T) {
 	}
 }
 
-func TestAChangeOfTheViewIsNoDrift(t *testing.T) {
+func TestViewChangeIsNotDrift(t *testing.T) {
 	f := newFixture(t)
 	f.applied()
 	f.Requests()

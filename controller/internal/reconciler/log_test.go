@@ -13,8 +13,8 @@ import (
 
 var errAway = errors.New("connection refused")
 
-// TestOneLineForEachOutcome follows a view through its life.
-func TestOneLineForEachOutcome(t *testing.T) {
+// TestLogHasOneLinePerOutcome follows a view through its life.
+func TestLogHasOneLinePerOutcome(t *testing.T) {
 	f := newFixture(t)
 	f.view("docs")
 	for _, step := range []struct {

@@ -61,9 +61,9 @@ func TestRolloutSlotIsPassedOn(t *testing.T) {
 	}
 }
 
-// TestRolloutSlotOfWhoHasNoUseForIt: a view that is given a slot may have been suspended,
+// TestUnusedRolloutSlotIsPassedOn: a view that is given a slot may have been suspended,
 // deleted, or changed back meanwhile. The others must not wait on.
-func TestRolloutSlotOfWhoHasNoUseForIt(t *testing.T) {
+func TestUnusedRolloutSlotIsPassedOn(t *testing.T) {
 	l, state := limited(1)
 	a, b, c := state("a"), state("b"), state("c")
 	for _, s := range []*viewState{a, b, c} {
