@@ -51,11 +51,12 @@ type Reconciler struct {
 // Reconcile brings the cluster to what a view wants, as far as can be done now,
 // and its status to what is found.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
-	start := r.Clock.Now()
+	start, log := r.Clock.Now(), ctrl.LoggerFrom(ctx)
 	state := r.states.of(req.NamespacedName)
 	view := &v1.MarkdownView{}
 	if err := r.Client.Get(ctx, req.NamespacedName, view); err != nil {
 		if apierrors.IsNotFound(err) {
+			log.V(1).Info("forgotten", "reason", "the view is gone")
 			r.states.forget(req.NamespacedName)
 			r.limiter.release(state)
 			r.Metrics.forget(req.NamespacedName)
@@ -64,6 +65,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	}
 	// Deletion is garbage collection's: there is no finalizer to remove.
 	if !view.DeletionTimestamp.IsZero() || view.Spec.Suspend {
+		log.V(1).Info("left alone", "suspended", view.Spec.Suspend)
 		r.limiter.release(state)
 		return ctrl.Result{}, nil
 	}
