@@ -1,5 +1,6 @@
-// Command controller runs the controller: it applies what MarkdownViews expand to
-// and keeps it so.
+// Command controller runs the controller: it applies what MarkdownViews expand to and
+// corrects what differs from it. Here are its flags, and what its parts are made of; the
+// parts are below internal.
 package main
 
 import (
@@ -16,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -34,8 +36,10 @@ import (
 	"github.com/fluxcd/pkg/runtime/probes"
 
 	v1 "github.com/zoetrope/markdown-view/api/v1"
-	"github.com/zoetrope/markdown-view/controller/artifact"
-	"github.com/zoetrope/markdown-view/controller/reconciler"
+	"github.com/zoetrope/markdown-view/controller/internal/apply"
+	"github.com/zoetrope/markdown-view/controller/internal/artifact"
+	"github.com/zoetrope/markdown-view/controller/internal/pages"
+	"github.com/zoetrope/markdown-view/controller/internal/reconciler"
 )
 
 // version is set when the program is linked.
@@ -158,23 +162,35 @@ func run(ctx context.Context, o *options) error {
 	viewMetrics := reconciler.NewMetrics(mgr.GetCache())
 	metrics.Registry.MustRegister(viewMetrics)
 
-	artifacts, err := artifactsFolder()
+	folder, err := artifactsFolder()
 	if err != nil {
 		return fmt.Errorf("make a folder for the artifacts of Flux's sources: %w", err)
 	}
-	defer func() { _ = os.RemoveAll(artifacts) }()
+	defer func() { _ = os.RemoveAll(folder) }()
 	// So that downloads that a kill interrupts are in it too.
-	if err := os.Setenv("TMPDIR", artifacts); err != nil {
+	if err := os.Setenv("TMPDIR", folder); err != nil {
 		return err
 	}
-	sources := &reconciler.Sources{
-		Artifacts:            artifact.NewStore(artifacts, os.Getenv("SOURCE_CONTROLLER_LOCALHOST"), artifact.Limits{}),
-		NoCrossNamespaceRefs: o.acl.NoCrossNamespaceRefs,
-		Namespaces:           o.namespaces,
-	}
 
-	r := reconciler.New(mgr.GetClient(), mgr.GetAPIReader(), metadata, recorder, viewMetrics, sources)
-	if err := r.SetupWithManager(ctx, mgr, metadata, reconciler.Options{
+	r := &reconciler.Reconciler{
+		Client: mgr.GetClient(),
+		Pages: &pages.Finder{
+			Metadata:  metadata,
+			APIReader: mgr.GetAPIReader(),
+			Sources:   newSources(o, mgr.GetClient(), folder),
+		},
+		Applier: &apply.Applier{
+			Client:    mgr.GetClient(),
+			APIReader: mgr.GetAPIReader(),
+			Metadata:  metadata,
+			Clock:     clock.RealClock{},
+		},
+		Events:  recorder,
+		Metrics: viewMetrics,
+		Clock:   clock.RealClock{},
+	}
+	if err := r.SetupWithManager(ctx, mgr, reconciler.Options{
+		Metadata:    metadata,
 		Concurrent:  o.concurrent,
 		Rollouts:    o.rollouts,
 		RateLimiter: fluxcontroller.GetRateLimiter(o.rateLimiter),
@@ -184,6 +200,16 @@ func run(ctx context.Context, o *options) error {
 	}
 	ctrl.Log.Info("starting", "version", version)
 	return mgr.Start(ctx)
+}
+
+// newSources gives access to Flux's sources, whose artifacts are kept in a folder.
+func newSources(o *options, reader client.Reader, folder string) *pages.Sources {
+	return &pages.Sources{
+		Reader:               reader,
+		Artifacts:            artifact.NewStore(folder, os.Getenv("SOURCE_CONTROLLER_LOCALHOST"), artifact.Limits{}),
+		NoCrossNamespaceRefs: o.acl.NoCrossNamespaceRefs,
+		Namespaces:           o.namespaces,
+	}
 }
 
 // artifactsFolder makes an empty folder. Its name is that of the last process with this

@@ -131,7 +131,7 @@ func TestABrokenChangeLeavesTheOldPagesServed(t *testing.T) {
 
 	reader := site.Reader("/")
 	f.change(func(view *v1.MarkdownView) { page("The new page")(view); broken(view) })
-	f.failed("1 new pods are not available", "exit code", lastWords)
+	f.failed("1 new pod is not available", "exit code", lastWords)
 	const fiveMinutes, perSecond = 5 * 60, 10
 	clustertest.Eventually(f, 2*patience, clustertest.Often, "five minutes of reading", func() string { return atLeast(reader, fiveMinutes*perSecond) })
 	answers := reader.End()

@@ -1,0 +1,143 @@
+package apply
+
+import (
+	"fmt"
+	"maps"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	appsv1ac "k8s.io/client-go/applyconfigurations/apps/v1"
+	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1 "github.com/zoetrope/markdown-view/api/v1"
+	"github.com/zoetrope/markdown-view/generator"
+)
+
+// Desired is an object that a view wants.
+type Desired struct {
+	// Kind, Group and Name are the object's.
+	Kind, Group, Name string
+
+	digest digest
+	child  func() *child
+}
+
+// DesiredOf lists the objects that a view wants, with the view as owner, in the order
+// in which they are applied: pages before the pods that mount them.
+func DesiredOf(view *v1.MarkdownView, output *generator.Output) ([]Desired, error) {
+	owner := ownerOf(view)
+	desired := make([]Desired, 0, len(output.ConfigMaps)+2)
+	for _, configMap := range output.ConfigMaps {
+		desired = append(desired, desiredConfigMap(configMap.WithOwnerReferences(owner)))
+	}
+	desired = append(desired,
+		desiredDeployment(output.Deployment.WithOwnerReferences(owner)),
+		desiredService(output.Service.WithOwnerReferences(owner)))
+	for i := range desired {
+		var err error
+		if desired[i].digest, err = digestOf(desired[i].child().desired); err != nil {
+			return nil, fmt.Errorf("encode %s %s: %w", desired[i].Kind, desired[i].Name, err)
+		}
+	}
+	return desired, nil
+}
+
+// child is an object that a view wants, the one that exists, and all that differs by
+// kind.
+type child struct {
+	gvk schema.GroupVersionKind
+	// desired is the apply configuration, with the view as owner, and digest names it.
+	desired any
+	digest  digest
+	// live is the object as it was read or written last; its resourceVersion is
+	// empty if there is none.
+	live client.Object
+	// owned extracts what our field manager owns in live.
+	owned func() (any, error)
+	// unwanted lists fields of live that nobody but us may set; nil if others may set
+	// any.
+	unwanted func() map[string][]string
+	// keep returns desired with what is to stay of live; nil if that is nothing.
+	keep func() (any, error)
+	// metadataCached means that the metadata of all objects of the kind are in a cache,
+	// so that it costs no request to look at what has the name.
+	metadataCached bool
+
+	compared comparison
+}
+
+// String names the child for people.
+func (c *child) String() string {
+	return c.gvk.Kind + " " + c.live.GetName()
+}
+
+func (c *child) exists() bool {
+	return c.live.GetResourceVersion() != ""
+}
+
+func desiredConfigMap(desired *corev1ac.ConfigMapApplyConfiguration) Desired {
+	return Desired{Kind: "ConfigMap", Name: *desired.Name, child: func() *child {
+		live := &corev1.ConfigMap{}
+		live.Name, live.Namespace = *desired.Name, *desired.Namespace
+		return &child{
+			gvk: corev1.SchemeGroupVersion.WithKind("ConfigMap"), desired: desired, live: live, metadataCached: true,
+			owned: func() (any, error) { return corev1ac.ExtractConfigMap(live, generator.FieldManager) },
+			// Each key is a page.
+			unwanted: func() map[string][]string {
+				return map[string][]string{
+					"data":       keysBeside(live.Data, desired.Data),
+					"binaryData": keysBeside(live.BinaryData, desired.BinaryData),
+				}
+			},
+		}
+	}}
+}
+
+func desiredDeployment(desired *appsv1ac.DeploymentApplyConfiguration) Desired {
+	return Desired{Kind: "Deployment", Group: appsv1.GroupName, Name: *desired.Name, child: func() *child {
+		live := &appsv1.Deployment{}
+		live.Name, live.Namespace = *desired.Name, *desired.Namespace
+		return &child{
+			gvk: appsv1.SchemeGroupVersion.WithKind("Deployment"), desired: desired, live: live,
+			owned: func() (any, error) { return appsv1ac.ExtractDeployment(live, generator.FieldManager) },
+			keep:  func() (any, error) { return keepLastApplied(desired, live) },
+		}
+	}}
+}
+
+// keepLastApplied keeps the annotation of kubectl apply on a Deployment that is being
+// adopted: to remove an annotation begins a generation. It isn't asked for again, so
+// that it goes with the first change that does so anyway.
+func keepLastApplied(desired *appsv1ac.DeploymentApplyConfiguration, live *appsv1.Deployment) (any, error) {
+	annotation, there := live.Annotations[corev1.LastAppliedConfigAnnotation]
+	if !there {
+		return desired, nil
+	}
+	owned, err := appsv1ac.ExtractDeployment(live, generator.FieldManager)
+	if err != nil {
+		return nil, err
+	}
+	if owned.ObjectMetaApplyConfiguration != nil {
+		if _, ours := owned.Annotations[corev1.LastAppliedConfigAnnotation]; ours {
+			return desired, nil
+		}
+	}
+	// A copy: desired is used again.
+	keeping, metadata := *desired, *desired.ObjectMetaApplyConfiguration
+	metadata.Annotations = maps.Clone(metadata.Annotations)
+	keeping.ObjectMetaApplyConfiguration = &metadata
+	return keeping.WithAnnotations(map[string]string{corev1.LastAppliedConfigAnnotation: annotation}), nil
+}
+
+func desiredService(desired *corev1ac.ServiceApplyConfiguration) Desired {
+	return Desired{Kind: "Service", Name: *desired.Name, child: func() *child {
+		live := &corev1.Service{}
+		live.Name, live.Namespace = *desired.Name, *desired.Namespace
+		return &child{
+			gvk: corev1.SchemeGroupVersion.WithKind("Service"), desired: desired, live: live, metadataCached: true,
+			owned: func() (any, error) { return corev1ac.ExtractService(live, generator.FieldManager) },
+		}
+	}}
+}

@@ -1,0 +1,91 @@
+package apply
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// LastApplied is what is remembered of the last apply of each of a view's objects, by
+// the object's kind and name. Without it, as after a restart, everything is compared
+// anew, which costs a request only where a webhook changes our fields.
+type LastApplied map[string]fingerprint
+
+// fingerprint is what an apply led to.
+type fingerprint struct {
+	// desired and owned name what was wanted and what our field manager then owned.
+	// What they name differs if an admission webhook changed a field.
+	desired, owned digest
+	// live names the object as it was then.
+	live digest
+	at   time.Time
+}
+
+// digest names contents.
+type digest [sha256.Size]byte
+
+// AreCurrent reports whether the ConfigMaps of these names are there as they were
+// applied last.
+func (l LastApplied) AreCurrent(names []string, configMaps []corev1.ConfigMap) bool {
+	current := 0
+	for i := range configMaps {
+		configMap := &configMaps[i]
+		if slices.Contains(names, configMap.Name) && l["ConfigMap "+configMap.Name].live == liveDigest(configMap) {
+			current++
+		}
+	}
+	return current == len(names)
+}
+
+// keep forgets the ConfigMaps that aren't among those with these names.
+func (l LastApplied) keep(configMaps []string) {
+	for object := range l {
+		if name, ok := strings.CutPrefix(object, "ConfigMap "); ok && !slices.Contains(configMaps, name) {
+			delete(l, object)
+		}
+	}
+}
+
+// fingerprint names the child as it is.
+func (c *child) fingerprint(at time.Time) (fingerprint, error) {
+	compared, err := c.compare()
+	if err != nil {
+		return fingerprint{}, err
+	}
+	owned, err := digestOf(compared.owned)
+	if err != nil {
+		return fingerprint{}, fmt.Errorf("encode %s: %w", c, err)
+	}
+	return fingerprint{desired: c.digest, owned: owned, live: liveDigest(c.live), at: at}, nil
+}
+
+// liveDigest names the parts of an object that somebody can change on purpose: most
+// events are of a Deployment's status. Where there is a generation, it and the managed
+// fields tell.
+func liveDigest(live client.Object) digest {
+	hash := sha256.New()
+	fmt.Fprintf(hash, "%s %d", live.GetUID(), live.GetGeneration())
+	if live.GetGeneration() == 0 { // a kind that has none
+		fmt.Fprintf(hash, " %s", live.GetResourceVersion())
+	}
+	for _, entry := range live.GetManagedFields() {
+		if entry.Subresource == "" {
+			fmt.Fprintf(hash, " %s %s %v %s", entry.Manager, entry.Operation, entry.Time, entry.FieldsV1)
+		}
+	}
+	return digest(hash.Sum(nil))
+}
+
+func digestOf(value any) (digest, error) {
+	hash := sha256.New()
+	if err := json.NewEncoder(hash).Encode(value); err != nil {
+		return digest{}, err
+	}
+	return digest(hash.Sum(nil)), nil
+}

@@ -1,0 +1,67 @@
+package apply
+
+import (
+	"fmt"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	v1 "github.com/zoetrope/markdown-view/api/v1"
+	"github.com/zoetrope/markdown-view/generator"
+)
+
+func TestNamesField(t *testing.T) {
+	invalid := apierrors.NewInvalid(schema.GroupKind{Kind: "Service"}, "viewer-docs", field.ErrorList{field.Required(field.NewPath("spec", "ports").Index(0).Child("name"), "")})
+	policy := apierrors.NewInvalid(schema.GroupKind{Kind: "Deployment"}, "viewer-docs", nil)
+	policy.ErrStatus.Details.Causes = []metav1.StatusCause{{Message: "this image isn't allowed"}}
+	for want, err := range map[bool]error{true: invalid, false: policy} {
+		if got := namesField(fmt.Errorf("apply Deployment viewer-docs: %w", err)); got != want {
+			t.Errorf("%v: got %t", err, got)
+		}
+	}
+}
+
+func TestCheckOwnership(t *testing.T) {
+	view := &v1.MarkdownView{ObjectMeta: metav1.ObjectMeta{Name: "docs", UID: "ours"}}
+	adopting := view.DeepCopy()
+	adopting.Annotations = map[string]string{v1.AdoptAnnotation: "true"}
+	owned := func(uid types.UID) []metav1.OwnerReference {
+		return []metav1.OwnerReference{{Kind: "App", Name: "theirs", UID: uid, Controller: new(true)}}
+	}
+	tests := map[string]struct {
+		view *v1.MarkdownView
+		live metav1.ObjectMeta
+		want string
+	}{
+		"the view's own":                  {view, metav1.ObjectMeta{OwnerReferences: owned("ours")}, ""},
+		"the function's output":           {view, metav1.ObjectMeta{Labels: generator.Labels("docs")}, ""},
+		"a foreign object, to be adopted": {adopting, metav1.ObjectMeta{}, ""},
+		"another controller's, with our labels": {
+			view, metav1.ObjectMeta{Labels: generator.Labels("docs"), OwnerReferences: owned("theirs")},
+			"Service viewer-docs exists and is controlled by App theirs: rename the view, or delete the object",
+		},
+		"another controller's is never adopted": {
+			adopting, metav1.ObjectMeta{OwnerReferences: owned("theirs")},
+			"Service viewer-docs exists and is controlled by App theirs: rename the view, or delete the object",
+		},
+		"another view's": {
+			view, metav1.ObjectMeta{Labels: generator.Labels("other")},
+			`Service viewer-docs exists and was not generated from this view: rename the view, delete the object, or set the view's annotation view.zoetrope.github.io/adopt to "true" to take it over`,
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			got := ""
+			if err := checkOwnership(test.view, "Service viewer-docs", &test.live); err != nil {
+				got = err.Error()
+			}
+			if got != test.want {
+				t.Errorf("got %q, want %q", got, test.want)
+			}
+		})
+	}
+}

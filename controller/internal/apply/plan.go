@@ -1,0 +1,216 @@
+package apply
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/fluxcd/pkg/ssa"
+
+	v1 "github.com/zoetrope/markdown-view/api/v1"
+	"github.com/zoetrope/markdown-view/generator"
+)
+
+// verb is what is done to a child. Each but nothing and refuse is one request at most.
+type verb string
+
+const (
+	// nothing: it is as wanted, or as far as it can be.
+	nothing verb = "nothing"
+	// refuse: it is an error of the view.
+	refuse verb = "refuse"
+	// lookUp: read the metadata of what has the name.
+	lookUp verb = "look up"
+	// create: apply what isn't there.
+	create verb = "create"
+	// apply: apply over what is there, also what others have set.
+	apply verb = "apply"
+	// takeOver: make other field managers' fields ours. What of them isn't wanted is
+	// drift from then on.
+	takeOver verb = "take over"
+	// removeKeys: remove keys that an apply can't, those that others own.
+	removeKeys verb = "remove keys"
+)
+
+// action is what is to be done next about a child, and why.
+type action struct {
+	verb   verb
+	reason string
+	// drift is what apply and removeKeys correct.
+	drift drift
+	// managedFields is the patch of takeOver.
+	managedFields []ssa.JSONPatch
+	// err is that of refuse.
+	err error
+	// unchanged means that what is remembered of the last apply still holds.
+	unchanged bool
+}
+
+// situation is all that a decision about a child depends on.
+type situation struct {
+	*child
+	view *v1.MarkdownView
+	// last is what the last apply led to; zero if that isn't known.
+	last fingerprint
+	// withinInterval means that the last apply was within the view's interval.
+	withinInterval bool
+	// existing is what has the child's name and isn't in the cache of what is ours; nil
+	// if that is nothing, or isn't known.
+	existing *metav1.PartialObjectMetadata
+	// refusal is the API server's answer to the last create or apply, if it was one.
+	refusal error
+	done    done
+}
+
+// done is what was done about a child in this reconciliation.
+type done struct {
+	// lookedUp and lookedAgain are the lookUp of before a create and of after a refusal.
+	lookedUp, lookedAgain bool
+	applied, removedKeys  bool
+	// tookOver is the takeOver of takenOver, tookOverAll that of all writers.
+	tookOver, tookOverAll bool
+}
+
+// plan decides what to do next about a child. It is pure, and is asked again about what
+// comes of each action: an apply takes back the fields that we set, so that what others
+// own of the object is only known after it.
+func plan(s *situation) (action, error) {
+	switch {
+	case !s.exists():
+		return planMissing(s), nil
+	case s.done == done{} && s.refusal == nil:
+		return planFound(s)
+	case s.refusal != nil:
+		return planRefused(s)
+	}
+	found, err := s.drift()
+	if err != nil {
+		return action{}, err
+	}
+	return planDrifted(s, found)
+}
+
+// planMissing decides about a child that the cache doesn't hold. An object that doesn't
+// carry our label may have the name all the same: without force the API server refuses
+// to change a field that somebody else set, and for ConfigMaps and Services, which may
+// have none in common with ours, the metadata of all are known.
+func planMissing(s *situation) action {
+	if s.existing != nil {
+		if refusal, refused := refuseForeign(s, s.existing); refused {
+			return refusal
+		}
+	}
+	switch {
+	case s.refusal != nil && !s.done.lookedAgain && (apierrors.IsConflict(s.refusal) || apierrors.IsInvalid(s.refusal)):
+		return action{verb: lookUp, reason: "the API server refused it, maybe because something has its name"}
+	case s.refusal != nil && (s.existing == nil || s.done.applied):
+		return action{verb: refuse, reason: "the API server refused it", err: s.refusal}
+	case !s.done.lookedUp && s.refusal == nil && (s.metadataCached || Adopts(s.view)):
+		return action{verb: lookUp, reason: "something that doesn't carry its labels may have its name"}
+	case s.existing != nil: // as the tutorial made it, or to be adopted
+		return action{verb: apply, reason: "it lacks its labels"}
+	}
+	return action{verb: create, reason: "it isn't there"}
+}
+
+// refuseForeign refuses a child whose name an object has that isn't the view's.
+func refuseForeign(s *situation, object metav1.Object) (refusal action, refused bool) {
+	err := checkOwnership(s.view, s.String(), object)
+	return action{verb: refuse, reason: "what has its name isn't the view's", err: err}, err != nil
+}
+
+// planFound decides about a child as the cache has it.
+func planFound(s *situation) (action, error) {
+	if refusal, refused := refuseForeign(s, s.live); refused {
+		return refusal, nil
+	}
+	if s.withinInterval && s.last.desired == s.digest && s.last.live == liveDigest(s.live) {
+		return action{verb: nothing, reason: "neither it nor what is wanted has changed since it was applied", unchanged: true}, nil
+	}
+	found, err := s.drift()
+	if err != nil {
+		return action{}, err
+	}
+	// What an admission webhook makes of our fields is not drift, or it would be fought
+	// over indefinitely. Once an interval is often enough to see if it still insists.
+	if s.withinInterval && s.last.desired == s.digest {
+		now, err := s.fingerprint(s.last.at)
+		if err != nil {
+			return action{}, err
+		}
+		if now.owned == s.last.owned {
+			found.fields = nil
+		}
+	}
+	return planDrifted(s, found)
+}
+
+// planDrifted decides about a child that differs from what is wanted by found.
+func planDrifted(s *situation, found drift) (action, error) {
+	switch {
+	case len(found.fields) > 0 && !s.done.applied:
+		return action{verb: apply, reason: drift{fields: found.fields}.String() + " differ", drift: drift{fields: found.fields}}, nil
+	case found.hasUnwanted() && !s.done.removedKeys:
+		unwanted := drift{unwanted: found.unwanted}
+		return action{verb: removeKeys, reason: unwanted.String() + " aren't wanted", drift: unwanted}, nil
+	case !s.done.tookOver:
+		patch, managers, err := s.takeOverFrom(takenOver)
+		if err != nil || patch != nil {
+			return action{verb: takeOver, reason: managers + " set fields of it", managedFields: patch}, err
+		}
+	}
+	return action{verb: nothing, reason: "it is as wanted"}, nil
+}
+
+// planRefused decides about a child that the API server refuses to change. If what
+// others have set doesn't go together with ours, as a second Service port without a name
+// doesn't, theirs goes.
+func planRefused(s *situation) (action, error) {
+	if namesField(s.refusal) && !s.done.tookOverAll {
+		patch, managers, err := s.takeOverFrom(writersOf(s.live))
+		if err != nil {
+			return action{}, errors.Join(s.refusal, err)
+		}
+		if patch != nil {
+			return action{verb: takeOver, reason: "the API server refused it beside what " + managers + " set", managedFields: patch}, nil
+		}
+	}
+	return action{verb: refuse, reason: "the API server refused it", err: s.refusal}, nil
+}
+
+// namesField reports whether an object was refused because of what one of its fields
+// holds. A policy that refuses it is Invalid too, but names no field.
+func namesField(refusal error) bool {
+	var status apierrors.APIStatus
+	return apierrors.IsInvalid(refusal) && errors.As(refusal, &status) && status.Status().Details != nil &&
+		slices.ContainsFunc(status.Status().Details.Causes, func(c metav1.StatusCause) bool { return c.Field != "" })
+}
+
+// takeOverFrom returns the patch that makes the fields of field managers ours, and which
+// of the managers have any; nil if none has.
+func (c *child) takeOverFrom(managers []ssa.FieldManager) (patch []ssa.JSONPatch, names string, err error) {
+	metadata := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{ManagedFields: c.live.GetManagedFields()}}
+	object, err := runtime.DefaultUnstructuredConverter.ToUnstructured(metadata)
+	if err != nil {
+		return nil, "", fmt.Errorf("read the managed fields of %s: %w", c, err)
+	}
+	patch, err = ssa.PatchReplaceFieldsManagers(&unstructured.Unstructured{Object: object}, managers, generator.FieldManager)
+	if err != nil {
+		return nil, "", fmt.Errorf("read the managed fields of %s: %w", c, err)
+	}
+	var found []string
+	for _, entry := range c.live.GetManagedFields() {
+		if slices.ContainsFunc(managers, func(m ssa.FieldManager) bool {
+			return m.Name == entry.Manager && m.OperationType == entry.Operation
+		}) {
+			found = append(found, entry.Manager)
+		}
+	}
+	return patch, strings.Join(found, " and "), nil
+}

@@ -1,0 +1,46 @@
+package apply
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1 "github.com/zoetrope/markdown-view/api/v1"
+	"github.com/zoetrope/markdown-view/generator"
+)
+
+// Prune deletes the ConfigMaps that a view no longer has pages for, forgets them, and
+// returns what it deleted. It is for when no pod mounts them any more.
+func (a *Applier) Prune(ctx context.Context, view *v1.MarkdownView, wanted []string, last LastApplied) (deleted []string, err error) {
+	var list corev1.ConfigMapList
+	if err := a.Client.List(ctx, &list, OfView(view)...); err != nil {
+		return nil, err
+	}
+	for i := range list.Items {
+		configMap := &list.Items[i]
+		if !prunable(view, configMap, wanted) {
+			continue
+		}
+		preconditions := client.Preconditions{UID: &configMap.UID, ResourceVersion: &configMap.ResourceVersion}
+		if err := client.IgnoreNotFound(a.Client.Delete(ctx, configMap, preconditions)); err != nil {
+			return deleted, staleVersion(fmt.Errorf("delete ConfigMap %s: %w", configMap.Name, err))
+		}
+		deleted = append(deleted, fmt.Sprintf("ConfigMap %s (delete)", configMap.Name))
+	}
+	last.keep(wanted)
+	return deleted, nil
+}
+
+// prunable reports whether a ConfigMap with a view's labels held pages of the view and
+// isn't wanted any more. Without a controller it must have the name of a shard.
+func prunable(view *v1.MarkdownView, configMap *corev1.ConfigMap, wanted []string) bool {
+	if slices.Contains(wanted, configMap.Name) || !configMap.DeletionTimestamp.IsZero() {
+		return false
+	}
+	return metav1.IsControlledBy(configMap, view) ||
+		metav1.GetControllerOf(configMap) == nil && generator.IsPagesName(configMap.Name, view.Name)
+}

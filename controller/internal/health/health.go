@@ -1,0 +1,124 @@
+// Package health reads off a Deployment and its pods whether a view is served: what is
+// missing, and what stands in its way.
+//
+// It is pure: it looks at nothing but its arguments, and has no clock. What that means
+// for the view's conditions is for the loop to say. It imports only the API.
+package health
+
+import (
+	"fmt"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
+
+	v1 "github.com/zoetrope/markdown-view/api/v1"
+)
+
+// UnavailableReason says what is missing until every replica serves the pages of the
+// Deployment's template and no other pod gets requests; empty if nothing is. A
+// Deployment's own status isn't enough: it doesn't count pods that are being deleted
+// and go on serving until they have stopped.
+func UnavailableReason(deployment *appsv1.Deployment, pods []corev1.Pod) string {
+	wanted := ptr.Deref(deployment.Spec.Replicas, v1.DefaultReplicas)
+	status := deployment.Status
+	revision := deployment.Spec.Template.Annotations[v1.RevisionAnnotation]
+	outdated := countReady(pods, func(pod *corev1.Pod) bool { return pod.Annotations[v1.RevisionAnnotation] != revision })
+	switch {
+	case status.ObservedGeneration < deployment.Generation:
+		return fmt.Sprintf("the Deployment of %s is being updated", plural(wanted, "replica", "replicas"))
+	case status.UpdatedReplicas < wanted:
+		return fmt.Sprintf("%d of %d replicas have the current pages", status.UpdatedReplicas, wanted)
+	case status.AvailableReplicas < wanted || status.UpdatedReplicas > status.AvailableReplicas:
+		return fmt.Sprintf("%d of %d replicas are available", status.AvailableReplicas, wanted)
+	case status.Replicas > wanted && status.UnavailableReplicas > 0:
+		return plural(status.UnavailableReplicas, "new pod is", "new pods are") + " not available, earlier ones still serve"
+	case status.Replicas > wanted:
+		return plural(status.Replicas-wanted, "surplus replica is", "surplus replicas are") + " still running"
+	case outdated > 0:
+		return plural(outdated, "pod with earlier pages still serves", "pods with earlier pages still serve")
+	}
+	return ""
+}
+
+// ServedMessage is that of a view of which nothing is missing.
+func ServedMessage(deployment *appsv1.Deployment, revision string) string {
+	replicas := ptr.Deref(deployment.Spec.Replicas, v1.DefaultReplicas)
+	if replicas == 0 {
+		return "Scaled to zero with revision " + revision
+	}
+	return plural(replicas, "replica serves", "replicas serve") + " revision " + revision
+}
+
+// Explain adds to the reason that a view is unavailable for what stands in its way, if
+// anything tells. Failures are those of pods that count.
+func Explain(unavailable string, deployment *appsv1.Deployment, pods []corev1.Pod, failures Failures) string {
+	cause := replicaFailure(deployment)
+	if deployment.Spec.Paused {
+		cause = "the Deployment is paused: kubectl rollout resume deployment " + deployment.Name
+	}
+	if cause == "" {
+		cause = podFailure(pods, deployment.Spec.Template.Annotations[v1.RevisionAnnotation], failures)
+	}
+	if cause == "" {
+		return unavailable
+	}
+	return unavailable + ": " + cause
+}
+
+// replicaFailure is the reason that pods can't even be created, as when a quota is
+// exceeded.
+func replicaFailure(deployment *appsv1.Deployment) string {
+	for _, condition := range deployment.Status.Conditions {
+		if condition.Type == appsv1.DeploymentReplicaFailure && condition.Status == corev1.ConditionTrue {
+			return condition.Reason + ": " + condition.Message
+		}
+	}
+	return ""
+}
+
+// DeadlineExceeded reports whether the Deployment's own deadline has passed, which a
+// controller that was restarted can tell too. It means nothing to a view whose timeout
+// is longer.
+func DeadlineExceeded(deployment *appsv1.Deployment, timeout time.Duration) bool {
+	if timeout > time.Duration(ptr.Deref(deployment.Spec.ProgressDeadlineSeconds, defaultProgressDeadlineSeconds))*time.Second {
+		return false
+	}
+	for _, condition := range deployment.Status.Conditions {
+		if condition.Type == appsv1.DeploymentProgressing {
+			return condition.Reason == "ProgressDeadlineExceeded" && deployment.Status.ObservedGeneration >= deployment.Generation
+		}
+	}
+	return false
+}
+
+// defaultProgressDeadlineSeconds is what the API server sets.
+const defaultProgressDeadlineSeconds = 600
+
+func countReady(pods []corev1.Pod, which func(*corev1.Pod) bool) int {
+	count := 0
+	for i := range pods {
+		if isReady(&pods[i]) && which(&pods[i]) {
+			count++
+		}
+	}
+	return count
+}
+
+func isReady(pod *corev1.Pod) bool {
+	for _, condition := range pod.Status.Conditions {
+		if condition.Type == corev1.PodReady {
+			return condition.Status == corev1.ConditionTrue
+		}
+	}
+	return false
+}
+
+// plural gives a count with the words for one, or for any other number.
+func plural[N int | int32](count N, one, many string) string {
+	if count == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", count, many)
+}

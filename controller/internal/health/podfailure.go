@@ -1,0 +1,107 @@
+package health
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	v1 "github.com/zoetrope/markdown-view/api/v1"
+)
+
+// Failures are kinds of reasons that a pod isn't ready, the more telling first. Each
+// returns the reason of one pod; empty if that isn't it.
+type Failures []func(*corev1.Pod) string
+
+var (
+	// Lasting failures mostly stay until somebody does something.
+	Lasting = Failures{assemblyFailure, containerFailure, schedulingFailure}
+	// All failures that are known, among them what any pod goes through before it is
+	// ready.
+	All = append(slices.Clone(Lasting), volumeFailure, assemblyVolumeFailure, probeFailure)
+)
+
+// podFailure says why pods of a revision aren't ready, in the pods' own words; empty if
+// they don't tell. Pods of one Deployment mostly fail for the same reason, so one speaks
+// for all.
+func podFailure(pods []corev1.Pod, revision string, failures Failures) string {
+	pods = slices.Clone(pods)
+	slices.SortFunc(pods, func(a, b corev1.Pod) int { return cmp.Compare(a.Name, b.Name) })
+	for _, reasonOf := range failures {
+		for i := range pods {
+			pod := &pods[i]
+			if pod.Annotations[v1.RevisionAnnotation] != revision || pod.DeletionTimestamp != nil {
+				continue
+			}
+			if reason := reasonOf(pod); reason != "" {
+				return "pod " + reason
+			}
+		}
+	}
+	return ""
+}
+
+// containerFailure covers images that can't be pulled and containers that crash.
+func containerFailure(pod *corev1.Pod) string {
+	for _, status := range pod.Status.ContainerStatuses {
+		waiting := status.State.Waiting
+		if waiting == nil || waiting.Reason == "ContainerCreating" || waiting.Reason == "PodInitializing" {
+			continue
+		}
+		reason := waiting.Reason
+		if last := status.LastTerminationState.Terminated; last != nil {
+			reason += fmt.Sprintf(", last exit code %d", last.ExitCode)
+			if last.Reason == "OOMKilled" {
+				reason += " (out of memory)"
+			}
+			if end := endOf(last.Message); end != "" {
+				reason += ": " + end
+			}
+		} else if waiting.Message != "" {
+			reason += ": " + waiting.Message
+		}
+		return reason
+	}
+	return ""
+}
+
+func schedulingFailure(pod *corev1.Pod) string {
+	for _, condition := range pod.Status.Conditions {
+		if condition.Type == corev1.PodScheduled && condition.Status == corev1.ConditionFalse {
+			return fmt.Sprintf("%s: %s", condition.Reason, condition.Message)
+		}
+	}
+	return ""
+}
+
+func volumeFailure(pod *corev1.Pod) string {
+	for _, status := range pod.Status.ContainerStatuses {
+		if status.State.Waiting != nil && status.State.Waiting.Reason == "ContainerCreating" {
+			return "ContainerCreating: its volumes or its network are not ready; kubectl describe says more"
+		}
+	}
+	return ""
+}
+
+func probeFailure(pod *corev1.Pod) string {
+	for _, status := range pod.Status.ContainerStatuses {
+		if status.State.Running != nil && !status.Ready {
+			return "runs, but its readiness probe fails: GET / on port 3000"
+		}
+	}
+	return ""
+}
+
+// maxTerminationMessage is how much of a termination message is quoted, in bytes.
+const maxTerminationMessage = 512
+
+// endOf returns the end of a termination message, where the error stands.
+func endOf(message string) string {
+	message = strings.TrimSpace(message)
+	if len(message) > maxTerminationMessage {
+		message = "…" + strings.ToValidUTF8(message[len(message)-maxTerminationMessage:], "")
+	}
+	return message
+}

@@ -1,0 +1,177 @@
+package pages
+
+import (
+	"slices"
+	"sync"
+	"time"
+
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	"github.com/fluxcd/pkg/apis/meta"
+
+	v1 "github.com/zoetrope/markdown-view/api/v1"
+	"github.com/zoetrope/markdown-view/controller/internal/artifact"
+)
+
+// Sources gives views access to Flux's sources. A kind of them is watched from the
+// first view that names it, so that a cluster without Flux lacks nothing.
+type Sources struct {
+	// Reader reads sources from a cache.
+	Reader client.Reader
+	// Artifacts are where they are fetched to.
+	Artifacts *artifact.Store
+	// NoCrossNamespaceRefs refuses sources in other namespaces than the view's.
+	NoCrossNamespaceRefs bool
+	// Namespaces are the ones that are watched; empty means all.
+	Namespaces []string
+
+	mu           sync.Mutex
+	watchedKinds map[string]bool
+	unknownKinds map[string]unknownKind
+	controller   controller.Controller
+	cache        cache.Cache
+	mapper       apimeta.RESTMapper
+	enqueue      handler.EventHandler
+}
+
+// unknownKind is a kind that the cluster didn't have when it was asked last.
+type unknownKind struct {
+	at  time.Time
+	err error
+}
+
+// unknownKindRecheck is how often it is asked whether a kind of source has been
+// installed: once for all views that wait for it.
+const unknownKindRecheck = 15 * time.Second
+
+// SetUp names the controller that is to watch the sources, and the function that finds
+// the views of one.
+func (s *Sources) SetUp(c controller.Controller, watched cache.Cache, mapper apimeta.RESTMapper, viewsOf handler.MapFunc) {
+	s.watchedKinds, s.unknownKinds = map[string]bool{}, map[string]unknownKind{}
+	s.controller, s.cache, s.mapper = c, watched, mapper
+	s.enqueue = handler.EnqueueRequestsFromMapFunc(viewsOf)
+}
+
+// watch sees to it that views are told of changes of a kind of sources.
+func (s *Sources) watch(kind string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.watchedKinds[kind] {
+		return nil
+	}
+	if last, ok := s.unknownKinds[kind]; ok && time.Since(last.at) < unknownKindRecheck {
+		return last.err
+	}
+	gvk := sourceGroup.WithKind(kind)
+	if _, err := s.mapper.RESTMapping(gvk.GroupKind(), gvk.Version); err != nil {
+		s.unknownKinds[kind] = unknownKind{time.Now(), err}
+		return err
+	}
+	if err := s.controller.Watch(source.Kind[client.Object](s.cache, newSource(kind), s.enqueue, artifactChanged())); err != nil {
+		return err
+	}
+	s.watchedKinds[kind] = true
+	return nil
+}
+
+// watches reports whether the namespace is among those that are watched.
+func (s *Sources) watches(namespace string) bool {
+	return len(s.Namespaces) == 0 || slices.Contains(s.Namespaces, namespace)
+}
+
+// SourceIndex is the name of an index of views by the sources that they take pages from.
+const SourceIndex = ".spec.contentFrom.sourceRef"
+
+// SourcesOf lists, for the index, the sources that a view takes pages from.
+func SourcesOf(object client.Object) []string {
+	view := object.(*v1.MarkdownView)
+	var names []string
+	for _, content := range view.Spec.ContentFrom {
+		if ref := content.SourceRef; ref != nil {
+			names = append(names, indexKey(ref.Kind, sourceKey(view, ref)))
+		}
+	}
+	return names
+}
+
+// IndexKey is how the index names a source.
+func IndexKey(source client.Object) string {
+	return indexKey(source.GetObjectKind().GroupVersionKind().Kind, client.ObjectKeyFromObject(source))
+}
+
+func indexKey(kind string, name types.NamespacedName) string {
+	return kind + " " + name.String()
+}
+
+func sourceKey(view *v1.MarkdownView, ref *v1.SourceReference) types.NamespacedName {
+	namespace := ref.Namespace
+	if namespace == "" {
+		namespace = view.Namespace
+	}
+	return types.NamespacedName{Namespace: namespace, Name: ref.Name}
+}
+
+// artifactChanged passes changes that views see: of the artifact, or, as long as
+// there is none, of why.
+func artifactChanged() predicate.Predicate {
+	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+		old, now := artifactOf(e.ObjectOld), artifactOf(e.ObjectNew)
+		if old == nil || now == nil {
+			return true
+		}
+		// One that is stored again, after its server has lost it, differs in its time only.
+		return old.Revision != now.Revision || old.Digest != now.Digest || old.URL != now.URL || !old.LastUpdateTime.Equal(&now.LastUpdateTime)
+	}}
+}
+
+// sourceGroup is that of Flux's sources.
+var sourceGroup = schema.GroupVersion{Group: "source.toolkit.fluxcd.io", Version: "v1"}
+
+// newSource returns an empty source of a kind. It isn't decoded as a whole: a source
+// with a field that can't be, such as a duration that is too long, would keep all
+// others from being listed.
+func newSource(kind string) *unstructured.Unstructured {
+	object := &unstructured.Unstructured{}
+	object.SetGroupVersionKind(sourceGroup.WithKind(kind))
+	return object
+}
+
+// artifactOf returns what a source offers; nil if that is nothing, or can't be read.
+func artifactOf(object client.Object) *meta.Artifact {
+	source, ok := object.(*unstructured.Unstructured)
+	if !ok {
+		return nil
+	}
+	fields, found, err := unstructured.NestedMap(source.Object, "status", "artifact")
+	if err != nil || !found {
+		return nil
+	}
+	current := &meta.Artifact{}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(fields, current); err != nil {
+		return nil
+	}
+	return current
+}
+
+// readyMessageOf is the message of a source's own Ready condition; empty if it has none.
+func readyMessageOf(object *unstructured.Unstructured) string {
+	list, _, _ := unstructured.NestedSlice(object.Object, "status", "conditions") // none, if it is something else
+	for _, entry := range list {
+		if condition, ok := entry.(map[string]any); ok && condition["type"] == meta.ReadyCondition {
+			message, _ := condition["message"].(string)
+			return message
+		}
+	}
+	return ""
+}

@@ -1,0 +1,88 @@
+package reconciler
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/client-go/tools/cache"
+
+	v1 "github.com/zoetrope/markdown-view/api/v1"
+	"github.com/zoetrope/markdown-view/controller/internal/apply"
+	"github.com/zoetrope/markdown-view/generator"
+)
+
+func TestCacheHoldsOnlyWhatCarriesOurLabel(t *testing.T) {
+	shard := labels.SelectorFromSet(labels.Set{"shard": "a"})
+	options := CacheOptions(shard, []string{"docs"})
+	if _, ok := options.DefaultNamespaces["docs"]; !ok || len(options.DefaultNamespaces) != 1 {
+		t.Errorf("the namespaces are %v", options.DefaultNamespaces)
+	}
+	for object, by := range options.ByObject {
+		want := "app.kubernetes.io/created-by=markdown-view-controller"
+		if _, ok := object.(*v1.MarkdownView); ok {
+			want = shard.String()
+		}
+		if by.Label.String() != want {
+			t.Errorf("%T is selected by %s, want %s", object, by.Label, want)
+		}
+	}
+	if all := CacheOptions(nil, nil); all.DefaultNamespaces != nil {
+		t.Errorf("the namespaces are %v, want all", all.DefaultNamespaces)
+	}
+}
+
+func TestMetadataCacheKeepsWhoseAnObjectIs(t *testing.T) {
+	owners := []metav1.OwnerReference{
+		{APIVersion: "v1", Kind: "App", Name: "x", UID: "1", Controller: new(true), BlockOwnerDeletion: new(true)},
+		{APIVersion: "v1", Kind: "Other", Name: "y", UID: "2"},
+	}
+	object := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{
+		Name: "docs", ResourceVersion: "7", OwnerReferences: owners,
+		Labels:      map[string]string{"app.kubernetes.io/instance": "docs", "large": "x"},
+		Annotations: map[string]string{"large": "x"}, Finalizers: []string{"x"}, ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "x"}},
+	}}
+	want := metav1.ObjectMeta{
+		Name: "docs", ResourceVersion: "7",
+		OwnerReferences: []metav1.OwnerReference{{Kind: "App", Name: "x", UID: "1", Controller: new(true)}},
+	}
+	strip := func() {
+		t.Helper()
+		if _, err := MetadataCacheOptions(nil).DefaultTransform(object); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, object.ObjectMeta); diff != "" {
+			t.Error(diff)
+		}
+	}
+	strip()
+	object.Labels, object.OwnerReferences = generator.Labels("docs"), nil
+	want.Labels, want.OwnerReferences = generator.Labels("docs"), nil
+	strip()
+	if !apply.CarriesLabels(object, "docs") {
+		t.Error("it isn't recognized any more")
+	}
+	if _, err := MetadataCacheOptions(nil).DefaultTransform(cache.DeletedFinalStateUnknown{}); err != nil {
+		t.Errorf("a tombstone: %v", err)
+	}
+}
+
+func TestCacheKeepsOfPodsWhatHealthIsReadOff(t *testing.T) {
+	pod := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: "pod", Annotations: map[string]string{v1.RevisionAnnotation: "r"}, ManagedFields: []metav1.ManagedFieldsEntry{{}}},
+		Spec:       corev1.PodSpec{NodeName: "node"},
+		Status:     corev1.PodStatus{PodIP: "10.0.0.1", PodIPs: []corev1.PodIP{{}}, ContainerStatuses: []corev1.ContainerStatus{{Name: "mdbook"}}},
+	}
+	if _, err := stripPod(pod); err != nil {
+		t.Fatal(err)
+	}
+	want := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: "pod", Annotations: map[string]string{v1.RevisionAnnotation: "r"}},
+		Status:     corev1.PodStatus{PodIP: "10.0.0.1", ContainerStatuses: []corev1.ContainerStatus{{Name: "mdbook"}}},
+	}
+	if diff := cmp.Diff(want, pod); diff != "" {
+		t.Error(diff)
+	}
+}

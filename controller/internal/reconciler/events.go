@@ -1,0 +1,73 @@
+package reconciler
+
+import (
+	"fmt"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/fluxcd/pkg/apis/meta"
+	"github.com/fluxcd/pkg/runtime/conditions"
+
+	v1 "github.com/zoetrope/markdown-view/api/v1"
+	"github.com/zoetrope/markdown-view/controller/internal/apply"
+	"github.com/zoetrope/markdown-view/generator"
+)
+
+// Reason and actions of events beside those that conditions have.
+const (
+	driftCorrectedReason = "DriftCorrected"
+	pagesWarningReason   = "PagesWarning"
+	reconcileAction      = "Reconcile"
+)
+
+// recordTransition emits an event when the outcome has changed.
+func (r *Reconciler) recordTransition(before, view *v1.MarkdownView) {
+	if !outcomeChanged(before, view) {
+		return
+	}
+	eventType := corev1.EventTypeNormal
+	if conditions.IsFalse(view, meta.ReadyCondition) {
+		eventType = corev1.EventTypeWarning
+	}
+	ready := conditions.Get(view, meta.ReadyCondition)
+	r.Events.AnnotatedEventf(view, nil, eventAnnotations(view), eventType, ready.Reason, reconcileAction, "%s", ready.Message)
+}
+
+// outcomeChanged reports whether the Ready condition has changed. The counts of a
+// rollout are no change.
+func outcomeChanged(before, view *v1.MarkdownView) bool {
+	old, now := conditions.Get(before, meta.ReadyCondition), conditions.Get(view, meta.ReadyCondition)
+	return now != nil && (old == nil || old.Status != now.Status || old.Reason != now.Reason ||
+		old.Message != now.Message && now.Reason != v1.ProgressingReason)
+}
+
+// recordCorrections emits one event for each object that was not as it should be.
+func (r *Reconciler) recordCorrections(view *v1.MarkdownView, corrections []apply.Correction) {
+	for _, correction := range corrections {
+		r.Metrics.driftCorrected(correction.Kind)
+		r.Events.AnnotatedEventf(view, correction.Object, eventAnnotations(view), corev1.EventTypeNormal, driftCorrectedReason, reconcileAction, "%s", correction.Message)
+	}
+}
+
+// maxWarnings is how many an event lists.
+const maxWarnings = 3
+
+// recordWarnings emits one event for the faults of new pages that mdBook lives with.
+func (r *Reconciler) recordWarnings(view *v1.MarkdownView, warnings []generator.Problem) {
+	if len(warnings) == 0 {
+		return
+	}
+	lines := make([]string, 0, maxWarnings+1)
+	for _, warning := range warnings[:min(len(warnings), maxWarnings)] {
+		lines = append(lines, warning.String())
+	}
+	if more := len(warnings) - maxWarnings; more > 0 {
+		lines = append(lines, fmt.Sprintf("%d more", more))
+	}
+	r.Events.AnnotatedEventf(view, nil, eventAnnotations(view), corev1.EventTypeWarning, pagesWarningReason, reconcileAction, "%s", strings.Join(lines, "; "))
+}
+
+func eventAnnotations(view *v1.MarkdownView) map[string]string {
+	return map[string]string{v1.RevisionAnnotation: view.Status.LastAttemptedRevision}
+}

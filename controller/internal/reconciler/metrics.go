@@ -1,0 +1,121 @@
+package reconciler
+
+import (
+	"context"
+	"strconv"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/fluxcd/pkg/apis/meta"
+	"github.com/fluxcd/pkg/runtime/conditions"
+
+	v1 "github.com/zoetrope/markdown-view/api/v1"
+)
+
+// Metrics are the Prometheus metrics of MarkdownViews. What is in a view's status is
+// read from the cache when it is asked for, so that no series outlives its view.
+type Metrics struct {
+	reader   client.Reader
+	duration *prometheus.HistogramVec
+	drift    *prometheus.CounterVec
+	// pageBytes returns the size of a view's pages; 0 if it isn't known.
+	pageBytes func(types.NamespacedName) int64
+}
+
+var (
+	infoDesc = prometheus.NewDesc("markdownview_info",
+		"A MarkdownView and its state, always 1.",
+		[]string{"namespace", "name", "ready", "reason", "suspended"}, nil)
+	conditionDesc = prometheus.NewDesc("gotk_reconcile_condition",
+		"The current condition status of a MarkdownView: 1 for the status it has.",
+		[]string{"kind", "name", "namespace", "type", "status"}, nil)
+	pagesDesc = prometheus.NewDesc("markdownview_pages_bytes",
+		"The size of a MarkdownView's pages in bytes.",
+		[]string{"namespace", "name"}, nil)
+)
+
+var _ prometheus.Collector = &Metrics{}
+
+// NewMetrics returns metrics that read views from a cache.
+func NewMetrics(reader client.Reader) *Metrics {
+	m := &Metrics{
+		reader: reader,
+		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name:    "gotk_reconcile_duration_seconds",
+			Help:    "The duration in seconds of a reconciliation.",
+			Buckets: prometheus.ExponentialBuckets(10e-4, 4, 9),
+		}, []string{"kind", "name", "namespace"}),
+		drift: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "markdownview_drift_corrected_total",
+			Help: "How many objects were found changed and were corrected, by kind.",
+		}, []string{"kind"}),
+		pageBytes: func(types.NamespacedName) int64 { return 0 }, // until there is a reconciler
+	}
+	// Served from the start, or Prometheus would see no increase in the first.
+	for _, kind := range []string{"ConfigMap", "Deployment", "Service"} {
+		m.drift.WithLabelValues(kind)
+	}
+	return m
+}
+
+// Describe implements prometheus.Collector.
+func (m *Metrics) Describe(ch chan<- *prometheus.Desc) {
+	m.duration.Describe(ch)
+	m.drift.Describe(ch)
+	ch <- infoDesc
+	ch <- conditionDesc
+	ch <- pagesDesc
+}
+
+// Collect implements prometheus.Collector.
+func (m *Metrics) Collect(ch chan<- prometheus.Metric) {
+	m.duration.Collect(ch)
+	m.drift.Collect(ch)
+	var views v1.MarkdownViewList
+	if err := m.reader.List(context.Background(), &views, client.UnsafeDisableDeepCopy); err != nil {
+		ch <- prometheus.NewInvalidMetric(infoDesc, err)
+		return
+	}
+	for i := range views.Items {
+		m.collectView(ch, &views.Items[i])
+	}
+}
+
+func (m *Metrics) collectView(ch chan<- prometheus.Metric, view *v1.MarkdownView) {
+	gauge := func(desc *prometheus.Desc, value float64, labels ...string) {
+		ch <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, value, labels...)
+	}
+	ready, reason := "Unknown", ""
+	if condition := conditions.Get(view, meta.ReadyCondition); condition != nil {
+		ready, reason = string(condition.Status), condition.Reason
+	}
+	gauge(infoDesc, 1, view.Namespace, view.Name, ready, reason, strconv.FormatBool(view.Spec.Suspend))
+	for _, condition := range view.Status.Conditions {
+		for _, status := range []string{"True", "False", "Unknown"} {
+			value := 0.0
+			if string(condition.Status) == status {
+				value = 1
+			}
+			gauge(conditionDesc, value, v1.Kind, view.Name, view.Namespace, condition.Type, status)
+		}
+	}
+	if bytes := m.pageBytes(client.ObjectKeyFromObject(view)); bytes > 0 {
+		gauge(pagesDesc, float64(bytes), view.Namespace, view.Name)
+	}
+}
+
+func (m *Metrics) recordDuration(view *v1.MarkdownView, start time.Time) {
+	m.duration.WithLabelValues(v1.Kind, view.Name, view.Namespace).Observe(time.Since(start).Seconds())
+}
+
+func (m *Metrics) driftCorrected(kind string) {
+	m.drift.WithLabelValues(kind).Inc()
+}
+
+// forget drops the series of a view that is gone.
+func (m *Metrics) forget(key types.NamespacedName) {
+	m.duration.DeleteLabelValues(v1.Kind, key.Name, key.Namespace)
+}

@@ -1,0 +1,69 @@
+package reconciler
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1 "github.com/zoetrope/markdown-view/api/v1"
+	"github.com/zoetrope/markdown-view/internal/fakecluster"
+)
+
+// series lists the gauges and counters that aren't 0, as name{labels} value.
+func series(t *testing.T, m *Metrics) []string {
+	t.Helper()
+	registry := prometheus.NewPedanticRegistry()
+	if err := registry.Register(m); err != nil {
+		t.Fatal(err)
+	}
+	families, err := registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var lines []string
+	for _, family := range families {
+		for _, metric := range family.GetMetric() {
+			value := metric.GetGauge().GetValue() + metric.GetCounter().GetValue() + float64(metric.GetHistogram().GetSampleCount())
+			if value == 0 {
+				continue
+			}
+			var labels []string
+			for _, label := range metric.GetLabel() {
+				labels = append(labels, label.GetName()+"="+label.GetValue())
+			}
+			lines = append(lines, fmt.Sprintf("%s{%s} %g", family.GetName(), strings.Join(labels, ","), value))
+		}
+	}
+	return lines
+}
+
+func TestMetricsGoWithTheirView(t *testing.T) {
+	f := newFixture(t)
+	f.Metrics.pageBytes = f.states.pageBytes
+	f.served("docs")
+	fakecluster.Edit(f.Cluster, "anyone", &corev1.ConfigMap{}, "docs", "markdowns-docs", func(c *corev1.ConfigMap) { c.Data["x"] = "" })
+	f.reconcile("docs")
+	drift := "markdownview_drift_corrected_total{kind=ConfigMap} 1"
+	want := []string{
+		"gotk_reconcile_condition{kind=MarkdownView,name=docs,namespace=docs,status=True,type=Ready} 1",
+		"gotk_reconcile_duration_seconds{kind=MarkdownView,name=docs,namespace=docs} 3",
+		drift,
+		"markdownview_info{name=docs,namespace=docs,ready=True,reason=Healthy,suspended=false} 1",
+		"markdownview_pages_bytes{name=docs,namespace=docs} 99",
+	}
+	if diff := cmp.Diff(want, series(t, f.Metrics)); diff != "" {
+		t.Error(diff)
+	}
+	f.Must(f.Admin.Delete(t.Context(), &v1.MarkdownView{ObjectMeta: metav1.ObjectMeta{Namespace: "docs", Name: "docs"}}))
+	if _, err := f.tryReconcile("docs"); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{drift}, series(t, f.Metrics)); diff != "" {
+		t.Error(diff)
+	}
+}

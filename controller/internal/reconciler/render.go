@@ -1,0 +1,144 @@
+package reconciler
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	v1 "github.com/zoetrope/markdown-view/api/v1"
+	"github.com/zoetrope/markdown-view/controller/internal/apply"
+	"github.com/zoetrope/markdown-view/controller/internal/outcome"
+	"github.com/zoetrope/markdown-view/controller/internal/pages"
+	"github.com/zoetrope/markdown-view/generator"
+)
+
+// rendering is what a view and its inputs generate.
+type rendering struct {
+	// key names all that it depends on.
+	key string
+	at  time.Time
+	// revision is the pages' digest.
+	revision string
+	// objects are what is wanted, in the order in which it is applied. The ConfigMaps
+	// are left out of what is remembered: they may be large.
+	objects []apply.Desired
+	// configMaps are the names of all ConfigMaps.
+	configMaps []string
+	warnings   []generator.Problem
+}
+
+// render generates what a view wants from its inputs; or only what the pages don't make
+// large, if that is what was generated and applied last: most events are of pods, and a
+// large book isn't to be read and compared for each. fresh reports which.
+func (r *Reconciler) render(ctx context.Context, view *v1.MarkdownView, state *viewState, inputs []pages.Input) (rendered rendering, fresh bool, err error) {
+	key := renderKey(view, inputs)
+	stale, err := r.staleReason(ctx, view, state, key)
+	if err != nil {
+		return rendering{}, false, err
+	}
+	if stale == "" {
+		return state.rendered, false, nil
+	}
+	ctrl.LoggerFrom(ctx).V(1).Info("rendering", "reason", stale)
+	contents := make([]generator.Content, 0, len(inputs))
+	for _, in := range inputs {
+		book, err := in.Read(ctx)
+		if err != nil {
+			return rendering{}, false, err
+		}
+		contents = append(contents, generator.Content{Field: in.Field, Book: book})
+	}
+	output, err := generator.Generate(view, contents)
+	if invalid, ok := errors.AsType[*generator.InvalidError](err); ok {
+		return rendering{}, false, &outcome.Error{State: outcome.Stalled, Reason: v1.InvalidReason, Message: invalid.Summary()}
+	}
+	if err != nil {
+		return rendering{}, false, err
+	}
+	state.pageBytes.Store(bytesOf(output))
+	rendered = rendering{key: key, at: r.Clock.Now(), revision: output.Revision, warnings: output.Warnings}
+	for _, configMap := range output.ConfigMaps {
+		rendered.configMaps = append(rendered.configMaps, *configMap.Name)
+	}
+	rendered.objects, err = apply.DesiredOf(view, output)
+	return rendered, true, err
+}
+
+// staleReason says why what was rendered last isn't what is wanted, or isn't what is
+// there; empty if it is. Once an interval everything is looked at anew.
+func (r *Reconciler) staleReason(ctx context.Context, view *v1.MarkdownView, state *viewState, key string) (string, error) {
+	last := &state.rendered
+	switch {
+	case last.key == "":
+		return "nothing is remembered of the view", nil
+	case last.key != key:
+		return "the view or its inputs changed", nil
+	case r.Clock.Since(last.at) >= view.Spec.Interval.Duration:
+		return "the interval has passed", nil
+	}
+	var live corev1.ConfigMapList
+	if err := r.Client.List(ctx, &live, apply.OfView(view)...); err != nil {
+		return "", err
+	}
+	if !state.lastApplied.AreCurrent(last.configMaps, live.Items) {
+		return "the ConfigMaps changed", nil
+	}
+	return "", nil
+}
+
+// renderKey names all that a rendering depends on.
+func renderKey(view *v1.MarkdownView, inputs []pages.Input) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s %d %t", view.UID, view.Generation, apply.Adopts(view))
+	for _, in := range inputs {
+		fmt.Fprintf(&b, "\n%s %s", in.Field, in.Version)
+	}
+	return b.String()
+}
+
+// remember keeps what was applied, without its ConfigMaps, and reports whether its pages
+// are known to differ from those before.
+func (s *viewState) remember(applied rendering) (otherPages bool) {
+	applied.objects = slices.DeleteFunc(slices.Clone(applied.objects), func(d apply.Desired) bool { return d.Kind == "ConfigMap" })
+	before := s.rendered
+	s.rendered = applied
+	return before.key != "" && before.revision != applied.revision
+}
+
+// inventoryOf lists all that was applied.
+func inventoryOf(view *v1.MarkdownView, rendered *rendering) *v1.Inventory {
+	inventory := &v1.Inventory{}
+	add := func(name, group, kind string) {
+		inventory.Entries = append(inventory.Entries, v1.InventoryEntry{
+			ID:      fmt.Sprintf("%s_%s_%s_%s", view.Namespace, name, group, kind),
+			Version: "v1",
+		})
+	}
+	for _, name := range rendered.configMaps {
+		add(name, "", "ConfigMap")
+	}
+	add(generator.ViewerName(view.Name), appsv1.GroupName, "Deployment")
+	add(generator.ViewerName(view.Name), "", "Service")
+	return inventory
+}
+
+// bytesOf counts the bytes of the pages.
+func bytesOf(output *generator.Output) int64 {
+	bytes := 0
+	for _, configMap := range output.ConfigMaps {
+		for _, text := range configMap.Data {
+			bytes += len(text)
+		}
+		for _, content := range configMap.BinaryData {
+			bytes += len(content)
+		}
+	}
+	return int64(bytes)
+}

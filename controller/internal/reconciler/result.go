@@ -1,0 +1,142 @@
+package reconciler
+
+import (
+	"errors"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/fluxcd/pkg/apis/meta"
+	"github.com/fluxcd/pkg/runtime/conditions"
+
+	v1 "github.com/zoetrope/markdown-view/api/v1"
+	"github.com/zoetrope/markdown-view/controller/internal/outcome"
+	"github.com/zoetrope/markdown-view/generator"
+)
+
+// result is what a reconciliation came to: what the conditions say, and when it is
+// tried again.
+type result struct {
+	state           outcome.State
+	reason, message string
+	// err is returned to the queue, which then tries again with back-off.
+	err error
+	// requeueAfter is when to look again if no watch wakes the view before; 0
+	// means not to.
+	requeueAfter time.Duration
+	// replicas is how many viewers there are; nil if they were not looked at.
+	replicas *int32
+	// warnings are faults of new pages that mdBook lives with.
+	warnings []generator.Problem
+	// written are the objects that were written, and how.
+	written []string
+	// slot is what becomes of the view's rollout slot.
+	slot slotUse
+}
+
+// slotUse is what becomes of a view's rollout slot.
+type slotUse int
+
+const (
+	// slotReleased: nothing is rolled out.
+	slotReleased slotUse = iota
+	// slotHeld: the view is being rolled out.
+	slotHeld
+	// slotKept: whatever it was, it is still.
+	slotKept
+)
+
+// refusalRecheck is how soon it is tried again to write what the API server calls
+// invalid: a webhook or a quota may have been in the way.
+const refusalRecheck = 30 * time.Second
+
+// failure is the result of an error. Errors that know their outcome carry it; what is
+// left are the API server's own.
+func failure(err error) result {
+	if known, ok := errors.AsType[*outcome.Error](err); ok {
+		return carried(known)
+	}
+	switch {
+	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
+		return result{state: outcome.Unreported, slot: slotKept}
+	case apierrors.IsInvalid(err), apierrors.IsRequestEntityTooLargeError(err):
+		message := err.Error()
+		if strings.Contains(message, "immutable") {
+			message += ": delete the object, and the controller recreates it"
+		}
+		return result{state: outcome.Stalled, reason: v1.ApplyFailedReason, message: message, requeueAfter: refusalRecheck}
+	}
+	return result{state: outcome.Retrying, reason: v1.ApplyFailedReason, message: err.Error(), err: err}
+}
+
+// carried is the result of an error that carries its outcome.
+func carried(e *outcome.Error) result {
+	r := result{state: e.State, reason: e.Reason, message: e.Error(), requeueAfter: e.Retry}
+	if e.Retry == 0 && e.State != outcome.Stalled {
+		r.err = e
+	}
+	if e.State == outcome.Unreported {
+		r.slot = slotKept
+	}
+	return r
+}
+
+// progressRefresh is how often the counts of a rollout are written at most: a
+// change of a view is to cost two writes, not one for each pod.
+const progressRefresh = 30 * time.Second
+
+// report writes the result into the view's status, as kstatus and Flux read it:
+// Reconciling and Stalled are there only while true, and never both;
+// observedGeneration moves when the outcome for it is final.
+func (r result) report(view *v1.MarkdownView, now time.Time) {
+	if r.state == outcome.Unreported {
+		return
+	}
+	status := &view.Status
+	if at, ok := meta.ReconcileAnnotationValue(view.Annotations); ok {
+		status.LastHandledReconcileAt = at
+	}
+	status.Selector = labels.SelectorFromSet(generator.Labels(view.Name)).String()
+	if r.state == outcome.Progressing && reportedRecently(view, now) {
+		return
+	}
+	if r.replicas != nil {
+		status.Replicas = *r.replicas
+	}
+	switch r.state {
+	case outcome.Served:
+		conditions.Delete(view, meta.ReconcilingCondition)
+		conditions.Delete(view, meta.StalledCondition)
+		conditions.MarkTrue(view, meta.ReadyCondition, r.reason, "%s", r.message)
+		status.ObservedGeneration = view.Generation
+	case outcome.Progressing:
+		conditions.Delete(view, meta.StalledCondition)
+		conditions.MarkTrue(view, meta.ReconcilingCondition, r.reason, "%s", r.message)
+		conditions.MarkUnknown(view, meta.ReadyCondition, r.reason, "%s", r.message)
+	case outcome.Retrying:
+		conditions.Delete(view, meta.StalledCondition)
+		conditions.MarkTrue(view, meta.ReconcilingCondition, r.reason, "%s", r.message)
+		conditions.MarkFalse(view, meta.ReadyCondition, r.reason, "%s", r.message)
+	case outcome.Stalled:
+		conditions.Delete(view, meta.ReconcilingCondition)
+		conditions.MarkTrue(view, meta.StalledCondition, r.reason, "%s", r.message)
+		conditions.MarkFalse(view, meta.ReadyCondition, r.reason, "%s", r.message)
+		status.ObservedGeneration = view.Generation
+	}
+}
+
+// reportedRecently reports whether the status says already that this generation is
+// being rolled out.
+func reportedRecently(view *v1.MarkdownView, now time.Time) bool {
+	ready := conditions.Get(view, meta.ReadyCondition)
+	reconciling := conditions.Get(view, meta.ReconcilingCondition)
+	if ready == nil || reconciling == nil || ready.Reason != v1.ProgressingReason || ready.ObservedGeneration != view.Generation {
+		return false
+	}
+	// Negative if the clock was put back since.
+	age := now.Sub(reconciling.LastTransitionTime.Time)
+	return age >= 0 && age < progressRefresh
+}

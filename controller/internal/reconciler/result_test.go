@@ -1,0 +1,163 @@
+package reconciler
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/fluxcd/pkg/apis/meta"
+	"github.com/fluxcd/pkg/runtime/conditions"
+
+	v1 "github.com/zoetrope/markdown-view/api/v1"
+	"github.com/zoetrope/markdown-view/controller/internal/artifact"
+	"github.com/zoetrope/markdown-view/controller/internal/outcome"
+)
+
+func TestReportSetsConditionsAsFluxReadsThem(t *testing.T) {
+	now := time.Now()
+	tests := map[string]struct {
+		result result
+		want   map[string]metav1.ConditionStatus
+		final  bool // observedGeneration is the view's generation
+	}{
+		"served": {
+			result: result{state: outcome.Served, reason: v1.HealthyReason},
+			want:   map[string]metav1.ConditionStatus{"Ready": "True"}, final: true,
+		},
+		"rolling out": {
+			result: result{state: outcome.Progressing, reason: v1.ProgressingReason},
+			want:   map[string]metav1.ConditionStatus{"Ready": "Unknown", "Reconciling": "True"},
+		},
+		"failed, and tried again": {
+			result: result{state: outcome.Retrying, reason: v1.ApplyFailedReason},
+			want:   map[string]metav1.ConditionStatus{"Ready": "False", "Reconciling": "True"},
+		},
+		"failed for good": {
+			result: result{state: outcome.Stalled, reason: v1.InvalidReason},
+			want:   map[string]metav1.ConditionStatus{"Ready": "False", "Stalled": "True"}, final: true,
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			view := &v1.MarkdownView{ObjectMeta: metav1.ObjectMeta{Name: "docs", Generation: 2}}
+			// Whatever was there before must not stay.
+			for _, before := range []outcome.State{outcome.Stalled, outcome.Progressing, outcome.Served} {
+				result{state: before, reason: "Before"}.report(view, now)
+			}
+			view.Generation = 3
+			test.result.report(view, now)
+			got := map[string]metav1.ConditionStatus{}
+			for _, condition := range view.Status.Conditions {
+				got[condition.Type] = condition.Status
+				if condition.ObservedGeneration != view.Generation {
+					t.Errorf("%s is of generation %d", condition.Type, condition.ObservedGeneration)
+				}
+			}
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Error(diff)
+			}
+			if final := view.Status.ObservedGeneration == view.Generation; final != test.final {
+				t.Errorf("observedGeneration is %d of %d", view.Status.ObservedGeneration, view.Generation)
+			}
+		})
+	}
+}
+
+func TestFailure(t *testing.T) {
+	gone := &outcome.Error{State: outcome.Retrying, Reason: v1.ArtifactFailedReason, Message: "fetch", Err: artifact.ErrNotFound}
+	busy := &outcome.Error{State: outcome.Unreported, Retry: time.Second, Err: artifact.ErrBusy}
+	resource := schema.GroupResource{Resource: "deployments"}
+	raced := &outcome.Error{State: outcome.Unreported, Err: apierrors.NewConflict(resource, "viewer-docs", errors.New("modified"))}
+	away := errors.New("connection refused")
+	invalid := apierrors.NewInvalid(schema.GroupKind{Kind: "Deployment"}, "viewer-docs", nil)
+	immutable := apierrors.NewInvalid(schema.GroupKind{Kind: "Deployment"}, "viewer-docs", field.ErrorList{field.Invalid(field.NewPath("spec", "selector"), "", "field is immutable")})
+	terminating := apierrors.NewForbidden(resource, "viewer-docs", errors.New("being terminated"))
+	terminating.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: corev1.NamespaceTerminatingCause}}
+	tests := map[string]struct {
+		err  error
+		want result
+	}{
+		"an error that carries its outcome": {
+			fmt.Errorf("plan: %w", gone),
+			result{state: outcome.Retrying, reason: v1.ArtifactFailedReason, message: gone.Error(), err: gone},
+		},
+		"one that is worth another look at a time": {
+			&outcome.Error{State: outcome.Retrying, Reason: v1.SourceNotFoundReason, Message: "no such kind", Retry: time.Minute},
+			result{state: outcome.Retrying, reason: v1.SourceNotFoundReason, message: "no such kind", requeueAfter: time.Minute},
+		},
+		"one that only a change helps": {
+			&outcome.Error{State: outcome.Stalled, Reason: v1.InvalidReason, Message: "wrong"},
+			result{state: outcome.Stalled, reason: v1.InvalidReason, message: "wrong"},
+		},
+		"a fetch that goes on is not reported": {
+			busy, result{state: outcome.Unreported, message: busy.Error(), requeueAfter: time.Second, slot: slotKept},
+		},
+		"a write that somebody else was quicker than is not reported": {
+			raced, result{state: outcome.Unreported, message: raced.Error(), err: raced, slot: slotKept},
+		},
+		"a namespace that is being deleted is not reported": {
+			terminating, result{state: outcome.Unreported, slot: slotKept},
+		},
+		"an API server that is away": {
+			away, result{state: outcome.Retrying, reason: v1.ApplyFailedReason, message: away.Error(), err: away},
+		},
+		"an object that the API server calls invalid": {
+			invalid, result{state: outcome.Stalled, reason: v1.ApplyFailedReason, message: invalid.Error(), requeueAfter: refusalRecheck},
+		},
+		"an object with a field that can't change": {
+			immutable,
+			result{state: outcome.Stalled, reason: v1.ApplyFailedReason, message: immutable.Error() + ": delete the object, and the controller recreates it", requeueAfter: refusalRecheck},
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(test.want, failure(test.err), cmp.AllowUnexported(result{}), cmpopts.EquateErrors()); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// TestReportWhenClockJumps: what the status says may have been written at another time than
+// it is now. Counts may then be written later or sooner, outcomes are always written.
+func TestReportWhenClockJumps(t *testing.T) {
+	now := time.Now()
+	progress := func(count int) result {
+		return result{state: outcome.Progressing, reason: v1.ProgressingReason, message: fmt.Sprintf("%d of 3 replicas are available", count)}
+	}
+	tests := map[string]struct {
+		at     time.Time
+		result result
+		want   string
+	}{
+		"counts, a second later":         {now.Add(time.Second), progress(2), progress(1).message},
+		"counts, when it is time":        {now.Add(time.Minute), progress(2), progress(2).message},
+		"counts, put forward by an hour": {now.Add(time.Hour), progress(2), progress(2).message},
+		"counts, put back by an hour":    {now.Add(-time.Hour), progress(2), progress(2).message},
+		"an outcome, put back by an hour": {
+			now.Add(-time.Hour), result{state: outcome.Served, reason: v1.HealthyReason, message: "served"}, "served",
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			view := &v1.MarkdownView{ObjectMeta: metav1.ObjectMeta{Name: "docs", Generation: 1}}
+			progress(1).report(view, now)
+			for i := range view.Status.Conditions {
+				view.Status.Conditions[i].LastTransitionTime = metav1.NewTime(now)
+			}
+			test.result.report(view, test.at)
+			if got := conditions.GetMessage(view, meta.ReadyCondition); got != test.want {
+				t.Errorf("the view says %q, want %q", got, test.want)
+			}
+		})
+	}
+}

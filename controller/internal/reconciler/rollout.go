@@ -1,0 +1,56 @@
+package reconciler
+
+import (
+	"context"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/fluxcd/pkg/apis/meta"
+	"github.com/fluxcd/pkg/runtime/conditions"
+	"github.com/fluxcd/pkg/runtime/jitter"
+
+	v1 "github.com/zoetrope/markdown-view/api/v1"
+	"github.com/zoetrope/markdown-view/controller/internal/apply"
+	"github.com/zoetrope/markdown-view/controller/internal/health"
+	"github.com/zoetrope/markdown-view/controller/internal/outcome"
+)
+
+// checkRollout reports whether what was applied is served, or still may be in time.
+// newRollout means that the status is about another one.
+func (r *Reconciler) checkRollout(ctx context.Context, view *v1.MarkdownView, state *viewState, deployment *appsv1.Deployment, newRollout bool) result {
+	var pods corev1.PodList
+	if err := r.Client.List(ctx, &pods, apply.OfView(view)...); err != nil {
+		return failure(err)
+	}
+	replicas := &deployment.Status.Replicas
+	atRest := jitter.JitteredIntervalDuration(view.Spec.Interval.Duration)
+	unavailable := health.UnavailableReason(deployment, pods.Items)
+	if unavailable == "" {
+		state.rollout = rolloutStart{}
+		return result{
+			state: outcome.Served, reason: v1.HealthyReason, message: health.ServedMessage(deployment, view.Status.LastAppliedRevision),
+			requeueAfter: atRest, replicas: replicas,
+		}
+	}
+	timeout := view.Spec.Timeout.Duration
+	left := timeout - state.rollout.begin(view.Generation, state.rendered.revision, r.Clock.Now())
+	if left <= 0 || health.DeadlineExceeded(deployment, timeout) || !newRollout && failedBefore(view) {
+		return result{
+			state: outcome.Stalled, reason: v1.RolloutFailedReason, message: health.Explain(unavailable, deployment, pods.Items, health.All),
+			requeueAfter: atRest, replicas: replicas,
+		}
+	}
+	return result{
+		state: outcome.Progressing, reason: v1.ProgressingReason, message: health.Explain(unavailable, deployment, pods.Items, health.Lasting),
+		requeueAfter: min(left, progressRefresh), replicas: replicas, slot: slotHeld,
+	}
+}
+
+// failedBefore reports whether the status already calls this rollout failed: a
+// controller that was restarted doesn't remember when it began.
+func failedBefore(view *v1.MarkdownView) bool {
+	condition := conditions.Get(view, meta.StalledCondition)
+	return condition != nil && condition.Reason == v1.RolloutFailedReason &&
+		condition.ObservedGeneration == view.Generation
+}

@@ -1,0 +1,88 @@
+package reconciler
+
+import (
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/zoetrope/markdown-view/controller/internal/apply"
+)
+
+// viewState is all that is remembered of a view between reconciliations. It is fetched
+// once per reconciliation, and dropped in one piece when the view is gone. Its fields
+// are the reconciliation's own, of which there is one at a time, but for the last two.
+//
+// A restart loses it. What that costs: each view is rendered and compared once more; one
+// apply where a webhook changes our fields; a rollout's timeout begins anew, unless the
+// status or the Deployment says that it has passed; no event for what drifted meanwhile;
+// a rollout that waited for a slot may wait anew.
+type viewState struct {
+	// rendered is what was generated and applied last; zero if nothing was.
+	rendered rendering
+	// lastApplied is what the last apply of each object led to.
+	lastApplied apply.LastApplied
+	// rollout is the one that goes on; zero if none does.
+	rollout rolloutStart
+
+	// pageBytes is the size of the pages, for the metrics; 0 if it isn't known.
+	pageBytes atomic.Int64
+	// slot is the view's place among the rollouts, under the limiter's lock.
+	slot rolloutSlot
+}
+
+// rolloutStart is since when a view's timeout is counted, on the monotonic clock: a
+// clock that jumps fails no rollout.
+type rolloutStart struct {
+	generation int64
+	revision   string
+	at         time.Time
+}
+
+// begin notes the beginning of a rollout, unless it is the one that goes on, and
+// returns for how long it has been going on.
+func (s *rolloutStart) begin(generation int64, revision string, now time.Time) time.Duration {
+	if s.at.IsZero() || s.generation != generation || s.revision != revision {
+		*s = rolloutStart{generation, revision, now}
+	}
+	return now.Sub(s.at)
+}
+
+// viewStates holds the state of each view. Its zero value is empty.
+type viewStates struct {
+	mu     sync.Mutex
+	byView map[types.NamespacedName]*viewState
+}
+
+// of returns a view's state, a new one if nothing is remembered.
+func (s *viewStates) of(view types.NamespacedName) *viewState {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	state, ok := s.byView[view]
+	if !ok {
+		if s.byView == nil {
+			s.byView = map[types.NamespacedName]*viewState{}
+		}
+		state = &viewState{lastApplied: apply.LastApplied{}}
+		s.byView[view] = state
+	}
+	return state
+}
+
+// forget drops the state of a view that is gone.
+func (s *viewStates) forget(view types.NamespacedName) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.byView, view)
+}
+
+// pageBytes returns the size of a view's pages; 0 if it isn't known.
+func (s *viewStates) pageBytes(view types.NamespacedName) int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if state, ok := s.byView[view]; ok {
+		return state.pageBytes.Load()
+	}
+	return 0
+}

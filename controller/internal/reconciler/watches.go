@@ -1,0 +1,178 @@
+package reconciler
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	v1 "github.com/zoetrope/markdown-view/api/v1"
+	"github.com/zoetrope/markdown-view/controller/internal/apply"
+	"github.com/zoetrope/markdown-view/controller/internal/pages"
+	"github.com/zoetrope/markdown-view/generator"
+)
+
+// ControllerName names the controller in logs, metrics and events.
+const ControllerName = "markdown-view-controller"
+
+// configMapIndex is the name of an index of views by the ConfigMaps that they take
+// pages from.
+const configMapIndex = ".spec.contentFrom.configMapRef.name"
+
+// Options are those of the controller's caches and queue.
+type Options struct {
+	// Metadata is the cache of the metadata of ConfigMaps and Services.
+	Metadata cache.Cache
+	// Concurrent is how many views are reconciled at once.
+	Concurrent int
+	// RateLimiter delays what failed.
+	RateLimiter workqueue.TypedRateLimiter[reconcile.Request]
+	// Rollouts is how many views replace their pods at once; 0 means any number.
+	Rollouts int
+	// Timeout ends a reconciliation that hangs, on an API server that doesn't
+	// answer or a cache that doesn't catch up; 0 means never.
+	Timeout time.Duration
+}
+
+// The rights that the controller needs: to watch, to apply its own three kinds, to
+// prune ConfigMaps, to read Flux's sources, and, for owner references that block
+// deletion, to touch the finalizers of views.
+//
+// +kubebuilder:rbac:groups=view.zoetrope.github.io,resources=markdownviews,verbs=list;watch
+// +kubebuilder:rbac:groups=view.zoetrope.github.io,resources=markdownviews/status,verbs=patch
+// +kubebuilder:rbac:groups=view.zoetrope.github.io,resources=markdownviews/finalizers,verbs=update
+// +kubebuilder:rbac:groups="",resources=configmaps,verbs=get;list;watch;create;patch;delete
+// +kubebuilder:rbac:groups="",resources=services,verbs=list;watch;create;patch
+// +kubebuilder:rbac:groups=apps,resources=deployments,verbs=get;list;watch;create;patch
+// +kubebuilder:rbac:groups="",resources=pods,verbs=list;watch
+// +kubebuilder:rbac:groups="",resources=events,verbs=create;patch
+// +kubebuilder:rbac:groups=source.toolkit.fluxcd.io,resources=gitrepositories;ocirepositories;buckets;externalartifacts,verbs=list;watch
+
+// SetupWithManager has the manager run the reconciler.
+func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, options Options) error {
+	for _, index := range indexes {
+		if err := mgr.GetFieldIndexer().IndexField(ctx, index.object, index.name, index.values); err != nil {
+			return err
+		}
+	}
+	r.limiter = newRolloutLimiter(options.Rollouts, &r.states)
+	r.Metrics.pageBytes = r.states.pageBytes
+	enqueueView := handler.EnqueueRequestsFromMapFunc(viewOf)
+	c, err := ctrl.NewControllerManagedBy(mgr).
+		Named(ControllerName).
+		For(&v1.MarkdownView{}, builder.WithPredicates(
+			predicate.Or[client.Object](predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}))).
+		Watches(&corev1.ConfigMap{}, enqueueView).
+		Watches(&appsv1.Deployment{}, enqueueView).
+		Watches(&corev1.Service{}, enqueueView).
+		Watches(&corev1.Pod{}, enqueueView).
+		WatchesRawSource(source.Kind(options.Metadata, metadataOf("ConfigMap"),
+			handler.TypedEnqueueRequestsFromMapFunc(r.viewsOfConfigMap))).
+		WatchesRawSource(source.Kind(options.Metadata, metadataOf("Service"),
+			handler.TypedFuncs[*metav1.PartialObjectMetadata, reconcile.Request]{DeleteFunc: serviceDeleted})).
+		WatchesRawSource(source.Channel(r.limiter.wake, &handler.EnqueueRequestForObject{})).
+		WithOptions(controller.Options{
+			MaxConcurrentReconciles: options.Concurrent,
+			RateLimiter:             options.RateLimiter,
+			ReconciliationTimeout:   options.Timeout,
+		}).
+		Build(r)
+	if err != nil {
+		return err
+	}
+	r.Pages.Sources.SetUp(c, mgr.GetCache(), mgr.GetRESTMapper(), r.viewsOfSource)
+	return nil
+}
+
+// indexes are those that lists select by.
+var indexes = []struct {
+	object client.Object
+	name   string
+	values client.IndexerFunc
+}{
+	{&v1.MarkdownView{}, configMapIndex, configMapsOf},
+	{&v1.MarkdownView{}, pages.SourceIndex, pages.SourcesOf},
+	{&corev1.ConfigMap{}, apply.ViewIndex, apply.ViewOf},
+	{&corev1.Pod{}, apply.ViewIndex, apply.ViewOf},
+}
+
+// viewOf finds the view of an object that carries our labels, which stay with it
+// when owner references are lost.
+func viewOf(_ context.Context, object client.Object) []reconcile.Request {
+	name := object.GetLabels()[generator.InstanceLabel]
+	if name == "" {
+		return nil
+	}
+	return []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: object.GetNamespace(), Name: name}}}
+}
+
+// serviceDeleted wakes the view that may have waited for a Service's name.
+func serviceDeleted(_ context.Context, e event.TypedDeleteEvent[*metav1.PartialObjectMetadata], queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+	if name, ok := strings.CutPrefix(e.Object.Name, generator.ViewerName("")); ok {
+		queue.Add(reconcile.Request{NamespacedName: types.NamespacedName{Namespace: e.Object.Namespace, Name: name}})
+	}
+}
+
+// viewsOfConfigMap finds the views that take pages from a ConfigMap, and the one
+// that waits for its name.
+func (r *Reconciler) viewsOfConfigMap(ctx context.Context, configMap *metav1.PartialObjectMetadata) []reconcile.Request {
+	var requests []reconcile.Request
+	if name, ok := strings.CutPrefix(configMap.Name, generator.PagesName("", 0)); ok {
+		name, _, _ = strings.Cut(name, ".")
+		if !apply.CarriesLabels(configMap, name) {
+			requests = append(requests, reconcile.Request{NamespacedName: types.NamespacedName{Namespace: configMap.Namespace, Name: name}})
+		}
+	}
+	return append(requests, r.viewsBy(ctx, configMap, client.InNamespace(configMap.Namespace), client.MatchingFields{configMapIndex: configMap.Name})...)
+}
+
+// viewsOfSource finds the views that take pages from one of Flux's sources.
+func (r *Reconciler) viewsOfSource(ctx context.Context, source client.Object) []reconcile.Request {
+	return r.viewsBy(ctx, source, client.MatchingFields{pages.SourceIndex: pages.IndexKey(source)})
+}
+
+// viewsBy lists the views of an object.
+func (r *Reconciler) viewsBy(ctx context.Context, object client.Object, selected ...client.ListOption) []reconcile.Request {
+	var views v1.MarkdownViewList
+	if err := r.Client.List(ctx, &views, selected...); err != nil {
+		ctrl.LoggerFrom(ctx).Error(err, "find the views of an object",
+			"kind", object.GetObjectKind().GroupVersionKind().Kind, "namespace", object.GetNamespace(), "name", object.GetName())
+	}
+	requests := make([]reconcile.Request, 0, len(views.Items))
+	for i := range views.Items {
+		requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&views.Items[i])})
+	}
+	return requests
+}
+
+// configMapsOf lists, for the index, the ConfigMaps that a view takes pages from.
+func configMapsOf(object client.Object) []string {
+	var names []string
+	for _, content := range object.(*v1.MarkdownView).Spec.ContentFrom {
+		if content.ConfigMapRef != nil {
+			names = append(names, content.ConfigMapRef.Name)
+		}
+	}
+	return names
+}
+
+func metadataOf(kind string) *metav1.PartialObjectMetadata {
+	metadata := &metav1.PartialObjectMetadata{}
+	metadata.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind(kind))
+	return metadata
+}

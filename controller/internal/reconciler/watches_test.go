@@ -1,0 +1,222 @@
+package reconciler
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/api/meta/testrestmapper"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/rest"
+	toolscache "k8s.io/client-go/tools/cache"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/cache/informertest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
+	"sigs.k8s.io/controller-runtime/pkg/config"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllertest"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	"github.com/fluxcd/pkg/apis/meta"
+	"github.com/fluxcd/pkg/runtime/conditions"
+
+	v1 "github.com/zoetrope/markdown-view/api/v1"
+	"github.com/zoetrope/markdown-view/internal/fakecluster"
+)
+
+// informers are a cache whose events come from the test.
+type informers struct {
+	informertest.FakeInformers
+	mu     sync.Mutex
+	byKind map[schema.GroupVersionKind]*informer
+}
+
+// informer tells when its events are handled.
+type informer struct {
+	*controllertest.FakeInformer
+	once    sync.Once
+	handled chan struct{}
+}
+
+func (i *informer) AddEventHandlerWithOptions(handler toolscache.ResourceEventHandler, options toolscache.HandlerOptions) (toolscache.ResourceEventHandlerRegistration, error) {
+	defer i.once.Do(func() { close(i.handled) })
+	return i.FakeInformer.AddEventHandlerWithOptions(handler, options)
+}
+
+// GetInformer implements cache.Cache, for metadata too.
+func (i *informers) GetInformer(_ context.Context, object client.Object, _ ...cache.InformerGetOption) (cache.Informer, error) {
+	gvk, err := apiutil.GVKForObject(object, i.Scheme)
+	return i.of(gvk), err
+}
+
+func (i *informers) of(gvk schema.GroupVersionKind) *informer {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.byKind[gvk] == nil {
+		i.byKind[gvk] = &informer{FakeInformer: controllertest.NewFakeInformer(controllertest.Synced), handled: make(chan struct{})}
+	}
+	return i.byKind[gvk]
+}
+
+func newInformers(scheme *runtime.Scheme) *informers {
+	return &informers{FakeInformers: informertest.FakeInformers{Scheme: scheme}, byKind: map[schema.GroupVersionKind]*informer{}}
+}
+
+// watching runs the reconciler in a manager whose events come from the test.
+type watching struct {
+	*fixture
+	objects, metadata *informers
+}
+
+func startWatching(t *testing.T, options Options, objects ...client.Object) *watching {
+	t.Helper()
+	w := &watching{fixture: newFixture(t, objects...)}
+	scheme := fakecluster.Scheme()
+	w.objects, w.metadata = newInformers(scheme), newInformers(scheme)
+	mgr, err := ctrl.NewManager(&rest.Config{}, ctrl.Options{
+		Scheme:  scheme,
+		Metrics: metricsserver.Options{BindAddress: "0"},
+		MapperProvider: func(*rest.Config, *http.Client) (apimeta.RESTMapper, error) {
+			return testrestmapper.TestOnlyStaticRESTMapper(scheme), nil
+		},
+		NewCache:   func(*rest.Config, cache.Options) (cache.Cache, error) { return w.objects, nil },
+		NewClient:  func(*rest.Config, client.Options) (client.Client, error) { return w.Cached, nil },
+		Controller: config.Controller{SkipNameValidation: new(true)}, // each test has one of the name
+	})
+	w.Must(err)
+	options.Metadata = w.metadata
+	w.Must(w.SetupWithManager(t.Context(), mgr, options))
+	stopped := make(chan error)
+	ctx, stop := context.WithCancel(t.Context())
+	go func() { stopped <- mgr.Start(ctx) }()
+	t.Cleanup(func() {
+		stop()
+		if err := <-stopped; err != nil {
+			t.Error(err)
+		}
+	})
+	return w
+}
+
+// informer is that of an object's kind, once its events are handled: of the object, or of
+// its metadata.
+func (w *watching) informer(object client.Object) *informer {
+	w.Helper()
+	all := w.objects
+	if _, ok := object.(*metav1.PartialObjectMetadata); ok {
+		all = w.metadata
+	}
+	gvk, err := apiutil.GVKForObject(object, all.Scheme)
+	w.Must(err)
+	found := all.of(gvk)
+	select {
+	case <-found.handled:
+	case <-time.After(10 * time.Second):
+		w.Fatalf("nothing handles the events of %T %s", object, gvk.Kind)
+	}
+	return found
+}
+
+// eventually waits until the Ready condition of the view docs has a reason.
+func (w *watching) eventually(reason string) {
+	w.Helper()
+	var got string
+	err := wait.PollUntilContextTimeout(w.Context(), time.Millisecond, 10*time.Second, true, func(ctx context.Context) (bool, error) {
+		view := &v1.MarkdownView{}
+		err := w.Admin.Get(ctx, types.NamespacedName{Namespace: "docs", Name: "docs"}, view)
+		got = conditions.GetReason(view, meta.ReadyCondition)
+		return got == reason, err
+	})
+	if err != nil {
+		w.Fatalf("docs is %q, want %q: %v", got, reason, err)
+	}
+}
+
+func partial(kind, name string) *metav1.PartialObjectMetadata {
+	object := metadataOf(kind)
+	object.Namespace, object.Name = "docs", name
+	return object
+}
+
+// TestViewIsWokenWhenNameIsFree: what has the name of a view's object isn't in the cache
+// of what is ours.
+func TestViewIsWokenWhenNameIsFree(t *testing.T) {
+	meta := func(name string) metav1.ObjectMeta { return metav1.ObjectMeta{Namespace: "docs", Name: name} }
+	for kind, foreign := range map[string]client.Object{
+		"Service":   &corev1.Service{ObjectMeta: meta("viewer-docs")},
+		"ConfigMap": &corev1.ConfigMap{ObjectMeta: meta("markdowns-docs")},
+	} {
+		t.Run(kind, func(t *testing.T) {
+			w := startWatching(t, Options{}, foreign)
+			w.informer(&v1.MarkdownView{}).Add(w.view("docs"))
+			w.eventually(v1.ConflictReason)
+			w.Must(w.Admin.Delete(t.Context(), foreign))
+			w.informer(metadataOf(kind)).Delete(partial(kind, foreign.GetName()))
+			w.eventually(v1.ProgressingReason)
+		})
+	}
+}
+
+func TestViewIsWokenByItsObjects(t *testing.T) {
+	w := startWatching(t, Options{})
+	w.informer(&v1.MarkdownView{}).Add(w.view("docs"))
+	w.eventually(v1.ProgressingReason)
+	w.rollOut("docs")
+	deployment := fakecluster.Get(w.Cluster, &appsv1.Deployment{}, "docs", "viewer-docs")
+	w.informer(deployment).Update(deployment, deployment)
+	w.eventually(v1.HealthyReason)
+	// Each kind that it wants, and its pods.
+	for _, kind := range []client.Object{&corev1.ConfigMap{}, &appsv1.Deployment{}, &corev1.Service{}, &corev1.Pod{}} {
+		fakecluster.Edit(w.Cluster, "user", &v1.MarkdownView{}, "docs", "docs", func(v *v1.MarkdownView) {
+			v.Generation++
+			v.Spec.Markdowns["SUMMARY.md"] = map[bool]string{true: "- [Start](start.md)\n", false: "- [None](none.md)\n"}[strings.Contains(v.Spec.Markdowns["SUMMARY.md"], "none")]
+		})
+		view := fakecluster.Get(w.Cluster, &v1.MarkdownView{}, "docs", "docs")
+		want := v1.InvalidReason
+		if strings.Contains(view.Spec.Markdowns["SUMMARY.md"], "start") {
+			want = v1.HealthyReason
+		}
+		kind.SetNamespace("docs")
+		kind.SetLabels(deployment.Labels)
+		w.informer(kind).Add(kind)
+		w.eventually(want)
+	}
+}
+
+func TestViewIsWokenByItsInputs(t *testing.T) {
+	w := startWatching(t, Options{})
+	view := w.view("docs")
+	w.update("docs", func(v *v1.MarkdownView) {
+		v.Spec.ContentFrom = []v1.ContentSource{{ConfigMapRef: &v1.ConfigMapSource{Name: "more"}}}
+	})
+	w.informer(&v1.MarkdownView{}).Add(view)
+	w.eventually(v1.PagesNotFoundReason)
+	w.Must(w.Admin.Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "docs", Name: "more"}}))
+	w.informer(metadataOf("ConfigMap")).Add(partial("ConfigMap", "more"))
+	w.eventually(v1.ProgressingReason)
+}
+
+func TestViewIsWokenByAFreeSlot(t *testing.T) {
+	w := startWatching(t, Options{Rollouts: 1})
+	w.informer(&v1.MarkdownView{}).Add(w.view("docs"))
+	w.eventually(v1.ProgressingReason)
+	w.rollOut("docs")
+	w.limiter.acquire(w.states.of(types.NamespacedName{Name: "another"}))
+	waiting := w.states.of(types.NamespacedName{Namespace: "docs", Name: "docs"})
+	w.limiter.states.mu.Lock()
+	waiting.slot = rolloutSlot{ticket: 1}
+	w.limiter.states.mu.Unlock()
+	w.limiter.release(w.states.of(types.NamespacedName{Name: "another"}))
+	w.eventually(v1.HealthyReason)
+}

@@ -1,0 +1,75 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestArtifactsOfAKilledContainerAreRemoved: the next container finds the folder as it
+// was left, and starts with the same process id.
+func TestArtifactsOfAKilledContainerAreRemoved(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	folder, err := artifactsFolder()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(folder, "left"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	again, err := artifactsFolder()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again != folder {
+		t.Errorf("the folder is %s, was %s: what was left there stays", again, folder)
+	}
+	if left, err := os.ReadDir(again); err != nil || len(left) > 0 {
+		t.Errorf("left: %v, %v", left, err)
+	}
+}
+
+func TestFlagsReachSources(t *testing.T) {
+	for name, test := range map[string]struct {
+		args       []string
+		closed     bool
+		namespaces []string
+	}{
+		"as they are by default":         {},
+		"no cross-namespace references":  {args: []string{"--no-cross-namespace-refs"}, closed: true},
+		"some namespaces":                {args: []string{"--namespaces=a,b"}, namespaces: []string{"a", "b"}},
+		"the controller's own namespace": {args: []string{"--watch-all-namespaces=false"}, namespaces: []string{"own"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Setenv("RUNTIME_NAMESPACE", "own")
+			o, err := parse(test.args)
+			if err != nil {
+				t.Fatal(err)
+			}
+			sources := newSources(o, nil, t.TempDir())
+			if sources.NoCrossNamespaceRefs != test.closed {
+				t.Errorf("NoCrossNamespaceRefs is %t", sources.NoCrossNamespaceRefs)
+			}
+			if diff := cmp.Diff(test.namespaces, sources.Namespaces); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestInvalidFlags(t *testing.T) {
+	t.Setenv("RUNTIME_NAMESPACE", "")
+	for fault, want := range map[string]string{
+		"--concurrent=0":               "--concurrent is 0, must be 1 or more",
+		"--concurrent-rollouts=-1":     "--concurrent-rollouts is -1, must be 0 or more",
+		"--watch-all-namespaces=false": "needs the environment variable RUNTIME_NAMESPACE",
+		"more":                         `unexpected argument "more"`,
+	} {
+		if _, err := parse([]string{fault}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v", fault, err)
+		}
+	}
+}

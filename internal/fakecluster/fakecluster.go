@@ -1,0 +1,225 @@
+// Package fakecluster is a cluster in memory, for tests of the controller's decisions in
+// milliseconds: controller-runtime's fake client, with its server-side apply and managed
+// fields, seen as the controller sees a cluster. What only a real API server can tell,
+// such as defaults and validation, is tested in test/integration.
+//
+// Only tests may import it.
+package fakecluster
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	v1 "github.com/zoetrope/markdown-view/api/v1"
+)
+
+// Cluster is a cluster in memory.
+type Cluster struct {
+	t testing.TB
+	// Admin sees and changes all objects.
+	Admin client.Client
+	// Cached is the controller's client: of what views generate it sees only what
+	// carries the label, as the controller's cache does.
+	Cached client.Client
+	// Refuse is asked before a write of Cached, whose answer is its error, if any.
+	Refuse func(verb string, object client.Object) error
+	// Mutate changes the fields that Cached applies, as an admission webhook does.
+	Mutate func(fields map[string]any)
+
+	label, value string
+	requests     []string
+}
+
+// Index is one of a cache's.
+type Index struct {
+	Object client.Object
+	Name   string
+	Values client.IndexerFunc
+}
+
+// New returns a cluster with these objects in it. label and value select what Cached
+// sees of the kinds that views generate.
+func New(t testing.TB, label, value string, indexes []Index, objects ...client.Object) *Cluster {
+	t.Helper()
+	builder := fake.NewClientBuilder().WithScheme(Scheme()).WithReturnManagedFields().
+		WithStatusSubresource(&v1.MarkdownView{}).WithObjects(objects...)
+	for _, index := range indexes {
+		builder = builder.WithIndex(index.Object, index.Name, index.Values)
+	}
+	store := builder.Build()
+	c := &Cluster{t: t, Admin: store, label: label, value: value}
+	c.Cached = interceptor.NewClient(store, interceptor.Funcs{
+		Get: c.get, Patch: c.patch, Delete: c.delete, SubResourcePatch: c.patchStatus,
+	})
+	return c
+}
+
+// Scheme knows Kubernetes' kinds and MarkdownViews.
+func Scheme() *runtime.Scheme {
+	scheme := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, v1.AddToScheme} {
+		if err := add(scheme); err != nil {
+			panic(err)
+		}
+	}
+	return scheme
+}
+
+// Requests returns the writes of Cached since it was called last, as "verb name".
+func (c *Cluster) Requests() []string {
+	requests := c.requests
+	c.requests = nil
+	return requests
+}
+
+// Must fails the test on an error.
+func (c *Cluster) Must(err error) {
+	c.t.Helper()
+	if err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+// Get reads an object as it is.
+func Get[T client.Object](c *Cluster, object T, namespace, name string) T {
+	c.t.Helper()
+	c.Must(c.Admin.Get(c.t.Context(), types.NamespacedName{Namespace: namespace, Name: name}, object))
+	return object
+}
+
+// Edit has a field manager update an object.
+func Edit[T client.Object](c *Cluster, manager string, object T, namespace, name string, change func(T)) {
+	c.t.Helper()
+	change(Get(c, object, namespace, name))
+	c.Must(c.Admin.Update(c.t.Context(), object, client.FieldOwner(manager)))
+}
+
+func (c *Cluster) get(ctx context.Context, store client.WithWatch, key client.ObjectKey, object client.Object, options ...client.GetOption) error {
+	if err := store.Get(ctx, key, object, options...); err != nil {
+		return err
+	}
+	if !c.cached(object) {
+		gvk, err := apiutil.GVKForObject(object, store.Scheme())
+		reflect.ValueOf(object).Elem().SetZero()
+		return firstOf(err, apierrors.NewNotFound(schema.GroupResource{Group: gvk.Group, Resource: strings.ToLower(gvk.Kind)}, key.Name))
+	}
+	return dropStatus(object)
+}
+
+// cached reports whether the controller's cache holds an object.
+func (c *Cluster) cached(object client.Object) bool {
+	_, isView := object.(*v1.MarkdownView)
+	_, isSource := object.(runtime.Unstructured)
+	return isView || isSource || object.GetLabels()[c.label] == c.value
+}
+
+func (c *Cluster) patch(ctx context.Context, store client.WithWatch, object client.Object, patch client.Patch, options ...client.PatchOption) error {
+	verb := map[types.PatchType]string{
+		types.ApplyPatchType: "apply", types.JSONPatchType: "patch fields of", types.MergePatchType: "merge into",
+	}[patch.Type()]
+	if err := c.request(verb, object); err != nil {
+		return err
+	}
+	if patch.Type() == types.ApplyPatchType {
+		existing := store.Get(ctx, client.ObjectKeyFromObject(object), object.DeepCopyObject().(client.Object))
+		var err error
+		if patch, err = c.admit(object, patch, apierrors.IsNotFound(existing)); err != nil {
+			return err
+		}
+	}
+	if err := store.Patch(ctx, object, patch, options...); err != nil {
+		return err
+	}
+	return dropStatus(object)
+}
+
+// admit is admission: it lets Mutate change what is applied, and gives a new object what
+// the API server gives it and the fake doesn't.
+func (c *Cluster) admit(object client.Object, patch client.Patch, isNew bool) (client.Patch, error) {
+	data, err := patch.Data(object)
+	if err != nil {
+		return nil, err
+	}
+	var fields map[string]any
+	if err := json.Unmarshal(data, &fields); err != nil {
+		return nil, err
+	}
+	if isNew {
+		fields["metadata"].(map[string]any)["resourceVersion"] = "1"
+	}
+	if c.Mutate != nil {
+		c.Mutate(fields)
+	}
+	data, err = json.Marshal(fields)
+	return client.RawPatch(patch.Type(), data), err
+}
+
+func (c *Cluster) delete(ctx context.Context, store client.WithWatch, object client.Object, options ...client.DeleteOption) error {
+	if err := c.request("delete", object); err != nil {
+		return err
+	}
+	return store.Delete(ctx, object, options...)
+}
+
+func (c *Cluster) patchStatus(ctx context.Context, store client.Client, subresource string, object client.Object, patch client.Patch, options ...client.SubResourcePatchOption) error {
+	if err := c.request("write the "+subresource+" of", object); err != nil {
+		return err
+	}
+	return store.SubResource(subresource).Patch(ctx, object, patch, options...)
+}
+
+func (c *Cluster) request(verb string, object client.Object) error {
+	kind := reflect.TypeOf(object).Elem().Name()
+	c.requests = append(c.requests, fmt.Sprintf("%s %s %s", verb, kind, object.GetName()))
+	if c.Refuse == nil {
+		return nil
+	}
+	return c.Refuse(verb, object)
+}
+
+// dropStatus removes the status from what an apply owns: the API server doesn't let an
+// apply of the object set it.
+func dropStatus(object client.Object) error {
+	entries := object.GetManagedFields()
+	for i, entry := range entries {
+		if entry.Operation != metav1.ManagedFieldsOperationApply || entry.FieldsV1 == nil {
+			continue
+		}
+		var fields map[string]any
+		if err := json.Unmarshal(entry.FieldsV1.GetRawBytes(), &fields); err != nil {
+			return err
+		}
+		delete(fields, "f:status")
+		raw, err := json.Marshal(fields)
+		if err != nil {
+			return err
+		}
+		entries[i].FieldsV1 = metav1.NewFieldsV1(string(raw))
+	}
+	object.SetManagedFields(entries)
+	return nil
+}
+
+func firstOf(errs ...error) error {
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
