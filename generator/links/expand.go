@@ -98,7 +98,7 @@ func (c *checker) replacement(d directive, in part, depth int) ([]part, bool) {
 
 // included returns the text that a file takes in.
 func (c *checker) included(include Include, file string, depth int) ([]part, bool) {
-	if c.expansions--; c.expansions < 0 || c.expanded < 0 {
+	if c.expansions--; c.spent() {
 		return nil, true
 	}
 	text, ok := c.files[include.Path]
@@ -112,9 +112,16 @@ func (c *checker) included(include Include, file string, depth int) ([]part, boo
 	}
 	c.expanded -= len(text)
 	if include.Kind == "playground" {
+		c.taken += len(text)
 		return []part{{text: []byte("```rust\n")}, {include.Path, 1, text}, {text: []byte("\n```\n")}}, true
 	}
+	if c.measuring && include.Kind == "rustdoc_include" { // all of it, with some lines hidden
+		include.selection = ""
+	}
 	parts, found := selectLines(include.Path, text, include.selection)
+	for _, part := range parts {
+		c.taken += len(part.text)
+	}
 	if !found {
 		c.warn(brokenIncludes, file, include.Line, "{{#%s %s}}: %s has no anchor %s, so mdBook includes nothing",
 			include.Kind, include.argument, include.Path, include.selection)
@@ -195,7 +202,10 @@ func anchored(file string, text []byte, name string) (parts []part, found bool) 
 	}
 	for l := range bytes.Lines(text) {
 		number++
-		opens, closes := anchorStart.FindSubmatch(l), anchorEnd.FindSubmatch(l)
+		var opens, closes [][]byte
+		if bytes.Contains(l, []byte("ANCHOR")) {
+			opens, closes = anchorStart.FindSubmatch(l), anchorEnd.FindSubmatch(l)
+		}
 		if found && opens == nil && closes == nil {
 			end += len(l)
 			continue

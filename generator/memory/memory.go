@@ -25,21 +25,26 @@ const (
 	costMark    = 285  // a character that may begin or end an element
 	costLink    = 400  // in addition to its marks
 	costImage   = 2600 // likewise
+	costNote    = 4000 // an admonition: it has an icon
 	costSection = 1500 // a document of the search index
 	costPlace   = 900  // a word in a section
 	costLetter  = 2600 // a node of the search index
 	costWord    = 60   // of the longest section, which is cut into words
 	costChapter = 3500 // in the table of contents
+	costName    = 150  // of a chapter that another is nested in
 	costStatic  = 2    // each byte of a theme, style sheet or script
 )
 
 // Counter counts what takes memory in a book. The zero value is an empty book.
 type Counter struct {
-	chapters, statics            int64
-	bytes                        int64
-	blocks, marks, links, images int64
-	sections, places             int64
-	words, longest               int64 // of the present section, and of the longest
+	// NoIndex says that there is no search index.
+	NoIndex bool
+
+	chapters, names, statics            int64
+	bytes                               int64
+	blocks, marks, links, images, notes int64
+	sections, places                    int64
+	words, longest                      int64 // of the present section, and of the longest
 	// The fields of the search index: the headings, the text, and the titles that lead to
 	// it.
 	headings, bodies, paths field
@@ -54,16 +59,30 @@ func (c *Counter) Pages() int64 { return c.bytes }
 
 // Bytes returns the most memory that mdBook takes for what was counted.
 func (c *Counter) Bytes() int64 {
-	letters := c.headings.letters() + c.bodies.letters() + c.paths.letters()
-	return costBase +
-		costByte*c.bytes +
-		costBlock*c.blocks + costMark*c.marks + costLink*c.links + costImage*c.images +
-		costSection*c.sections + costPlace*c.places + costLetter*letters + costWord*max(c.longest, c.words) +
-		costChapter*c.chapters + costStatic*c.statics
+	return costBase + costByte*c.bytes +
+		costBlock*c.blocks + costMark*c.marks + costLink*c.links + costImage*c.images + costNote*c.notes +
+		costChapter*c.chapters + costName*c.names + costStatic*c.statics +
+		c.Index()
 }
 
-// Chapters counts entries of the table of contents, drafts included.
-func (c *Counter) Chapters(n int) { c.chapters += int64(n) }
+// Index returns what the search index takes of it.
+func (c *Counter) Index() int64 {
+	if c.NoIndex {
+		return 0
+	}
+	letters := c.headings.letters() + c.bodies.letters() + c.paths.letters()
+	return costSection*c.sections + costPlace*c.places + costLetter*letters + costWord*max(c.longest, c.words)
+}
+
+// Chapter counts an entry of the table of contents, a draft perhaps, that is nested in so
+// many others.
+func (c *Counter) Chapter(depth int) {
+	c.chapters++
+	c.names += int64(depth)
+}
+
+// Chapters returns how many entries the table of contents has.
+func (c *Counter) Chapters() int64 { return c.chapters }
 
 // Static counts a file that mdBook reads to change it: one of the theme, a style sheet, a
 // script. Others are copied, and take none.

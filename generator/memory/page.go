@@ -2,6 +2,7 @@ package memory
 
 import (
 	"bytes"
+	"iter"
 	"strings"
 	"unicode"
 )
@@ -11,7 +12,7 @@ const longestWord = 80
 
 // Page counts a chapter's page, with all that it includes. Names are the chapter's and
 // those of the chapters that it is nested in: each section of the page is found by them.
-func (c *Counter) Page(names []string, text []byte) {
+func (c *Counter) Page(names iter.Seq[string], text []byte) {
 	if c.bodies == nil {
 		c.headings, c.bodies, c.paths = field{}, field{}, field{}
 	}
@@ -19,7 +20,7 @@ func (c *Counter) Page(names []string, text []byte) {
 	c.countMarks(text)
 	c.section()
 	before, path := c.sections, int64(0)
-	for _, name := range names {
+	for name := range names {
 		path += c.add(c.paths, strings.ToLower(name), false)
 	}
 	s := scanner{Counter: c}
@@ -47,6 +48,7 @@ func (c *Counter) countMarks(text []byte) {
 		}
 	}
 	c.images += int64(bytes.Count(text, []byte("![")))
+	c.notes += int64(bytes.Count(text, []byte("[!")))
 }
 
 // scanner goes through the lines of a page. It knows of Markdown what it takes not to
@@ -69,6 +71,9 @@ func (s *scanner) line(line string) {
 		if len(line) >= len(s.fence) && strings.Trim(line, s.fence[:1]) == "" {
 			s.fence = ""
 			return
+		}
+		if line[0] == '#' { // hidden, in Rust
+			s.marks++
 		}
 		s.places += s.add(s.bodies, line, true)
 		return
@@ -114,16 +119,22 @@ func cutWord(text string, code bool) (word, rest string) {
 		case r == '|':
 			return text[:i], text[i+1:]
 		case r == '<':
-			if end := strings.IndexByte(text[i:], '>'); end >= 0 {
+			if end := near(text[i:], '>'); end >= 0 {
 				return text[:i], text[i+end+1:]
 			}
 		case r == ']' && strings.HasPrefix(text[i:], "]("):
-			if end := strings.IndexByte(text[i:], ')'); end >= 0 {
+			if end := near(text[i:], ')'); end >= 0 {
 				return text[:i], text[i+end+1:]
 			}
 		}
 	}
 	return text, ""
+}
+
+// near finds where a tag or a destination ends, unless that is far away.
+func near(text string, end byte) int {
+	const longest = 1000
+	return strings.IndexByte(text[:min(len(text), longest)], end)
 }
 
 // indexed returns what mdBook may index of a word. One that is too long is dropped,

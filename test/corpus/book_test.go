@@ -70,10 +70,7 @@ func (b book) write(t *testing.T) string {
 // write writes files over each other into a new folder.
 func write(t *testing.T, layers ...files) string {
 	t.Helper()
-	folder := t.TempDir()
-	if err := os.Chmod(folder, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	folder := newFolder(t, 0o755)
 	for _, layer := range layers {
 		for name, content := range layer {
 			file := filepath.Join(folder, filepath.FromSlash(name))
@@ -88,6 +85,16 @@ func write(t *testing.T, layers ...files) string {
 			}
 			writeFile(t, file, content)
 		}
+	}
+	return folder
+}
+
+// newFolder makes one for a test, of a mode.
+func newFolder(t *testing.T, mode os.FileMode) string {
+	t.Helper()
+	folder := t.TempDir()
+	if err := os.Chmod(folder, mode); err != nil {
+		t.Fatal(err)
 	}
 	return folder
 }

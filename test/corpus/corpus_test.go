@@ -164,11 +164,9 @@ func (b book) reference(ctx context.Context, t *testing.T, image, tree string) (
 	if b.Project != nil {
 		tree = write(t, b.Project, nil)
 	}
-	build := t.TempDir()
-	if err := os.Chmod(build, 0o777); err != nil {
-		t.Fatal(err)
-	}
-	env := []string{"MDBOOK_BUILD__BUILD_DIR=/site", "MDBOOK_BUILD__CREATE_MISSING=false"}
+	build := newFolder(t, 0o777)
+	// As deep as files are written beside the site: those that book.toml names with "..".
+	env := []string{"MDBOOK_BUILD__BUILD_DIR=/site/1/2/3", "MDBOOK_BUILD__CREATE_MISSING=false"}
 	if b.Src != "" {
 		env = append(env, "MDBOOK_BOOK__SRC="+b.Src)
 	}

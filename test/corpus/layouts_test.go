@@ -46,14 +46,14 @@ var layouts = map[string]book{
 		"more/page.md": "# More\n\n![](../img.svg)\n",
 		"img.svg":      "<svg xmlns=\"http://www.w3.org/2000/svg\"/>\n",
 		"style.css":    "body { color: red }\n",
-	}, Stays: []string{"book.toml"}},
+	}},
 	"a project that is its own source folder, with a theme": {Files: files{
 		"book.toml":      "[book]\nsrc = \"./\"\n",
 		"SUMMARY.md":     "- [Start](start.md)\n",
 		"start.md":       "# Start\n\n![logo](theme/logo.svg)\n",
 		"theme/logo.svg": "<svg xmlns=\"http://www.w3.org/2000/svg\"/>\n",
 		"theme/head.hbs": "<meta name=\"x\" content=\"y\">\n",
-	}, Stays: []string{"book.toml"}},
+	}},
 	"a source folder called docs": {Files: files{
 		"book.toml":       "[book]\nsrc = \"docs\"\n[output.html]\nedit-url-template = \"https://example.com/edit/{path}\"\n",
 		"docs/SUMMARY.md": "- [Start](a/start.md)\n",

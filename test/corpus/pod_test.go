@@ -88,12 +88,11 @@ func (p pod) container(t *testing.T, c corev1.Container, image string, volumes m
 // volume lays a volume out as the kubelet does.
 func (p pod) volume(t *testing.T, volume corev1.Volume) string {
 	t.Helper()
-	folder := t.TempDir()
+	if volume.EmptyDir != nil {
+		return newFolder(t, 0o777)
+	}
+	folder := newFolder(t, 0o755)
 	switch {
-	case volume.EmptyDir != nil:
-		if err := os.Chmod(folder, 0o777); err != nil {
-			t.Fatal(err)
-		}
 	case volume.ConfigMap != nil:
 		writePayload(t, folder, p.payload(t, volume.ConfigMap.Name, volume.ConfigMap.Items))
 	case volume.Projected != nil:
@@ -165,8 +164,8 @@ func serve(ctx context.Context, t *testing.T, c container) (site map[string]stri
 	for _, variable := range c.Env {
 		folder, found := strings.CutPrefix(variable, "MDBOOK_BUILD__BUILD_DIR=")
 		for _, m := range c.Mounts {
-			if found && m.To == folder {
-				return readFolder(t, m.From), log, nil
+			if below, inside := strings.CutPrefix(folder+"/", m.To+"/"); found && inside {
+				return readFolder(t, filepath.Join(m.From, below)), log, nil
 			}
 		}
 	}
