@@ -84,11 +84,11 @@ func (c *checker) measure(s *summary.Summary, t tree) {
 			m.Static(len(content))
 		}
 	}
-	all := links.Pages(t.files, t.source, s, c.config.ExpandsIncludes, func(chapter *summary.Chapter, text []byte) {
+	err := links.Pages(t.files, t.source, s, c.config.ExpandsIncludes, func(chapter *summary.Chapter, text []byte) {
 		m.Page(above(chapter, parents), text)
 	})
-	if !all {
-		c.addToBook("with all that they include, the chapters have more than %d MiB, the most that mdBook is given memory for: include less, or split the book into several views", links.MaxPagesBytes>>20)
+	if err != nil {
+		c.addToBook("%v: include less, or split the book into several views", err)
 		return
 	}
 	c.layout.need = newNeed(m)

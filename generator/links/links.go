@@ -116,7 +116,7 @@ type checker struct {
 
 // spent reports whether there is nothing left to include with.
 func (c *checker) spent() bool {
-	return c.expanded < 0 || c.expansions < 0 || c.taken > MaxPagesBytes
+	return c.expanded < 0 || c.expansions < 0 || c.taken > maxPages
 }
 
 // warn adds a warning once, however many chapters include its file.

@@ -121,7 +121,7 @@ func (c *Counter) add(f field, text string, code bool) int64 {
 	for len(text) > 0 {
 		var word string
 		word, text = cutWord(text, code)
-		for _, part := range indexed(word) {
+		for part := range indexed(word) {
 			if part = strings.TrimFunc(part, isTrimmed); part == "" {
 				continue
 			}

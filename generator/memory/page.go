@@ -56,13 +56,13 @@ func (c *Counter) countMarks(text []byte) {
 type scanner struct {
 	*Counter
 	fence string // of the block of code that the line is in
-	text  bool   // whether the line before may be a heading's text
+	text  string // the line before, if that may be a heading's text
 }
 
 // line counts a line in small letters, without what it is indented by.
 func (s *scanner) line(line string) {
 	if line == "" {
-		s.text = false
+		s.text = ""
 		return
 	}
 	s.blocks++
@@ -77,22 +77,33 @@ func (s *scanner) line(line string) {
 		}
 		s.places += s.add(s.bodies, line, true)
 		return
-	case s.isHeading(line):
-		s.section()
-		s.places += s.add(s.headings, line, false) + s.add(s.paths, line, false)
-		s.text = false
+	case isHeading(line):
+		s.heading(line)
+	case s.text != "" && isUnderline(line):
+		s.heading(s.text)
 	default:
 		s.fence = fenceOf(line)
-		s.text = s.fence == ""
+		if s.text = line; s.fence != "" {
+			s.text = ""
+		}
 	}
 	s.places += s.add(s.bodies, line, false)
 }
 
-func (s *scanner) isHeading(line string) bool {
-	if strings.HasPrefix(line, "#") || strings.Contains(line, "<h") {
-		return true
-	}
-	return s.text && (strings.Trim(line, "=") == "" || strings.Trim(line, "-") == "")
+// heading begins a section with a heading.
+func (s *scanner) heading(line string) {
+	s.section()
+	s.places += s.add(s.headings, line, false) + s.add(s.paths, line, false)
+	s.text = ""
+}
+
+func isHeading(line string) bool {
+	return strings.HasPrefix(line, "#") || strings.Contains(line, "<h")
+}
+
+// isUnderline reports whether a line makes a heading of the one before.
+func isUnderline(line string) bool {
+	return strings.Trim(line, "=") == "" || strings.Trim(line, "-") == ""
 }
 
 // fenceOf returns the fence of the block of code that a line begins, in a list perhaps;
@@ -137,19 +148,20 @@ func near(text string, end byte) int {
 	return strings.IndexByte(text[:min(len(text), longest)], end)
 }
 
-// indexed returns what mdBook may index of a word. One that is too long is dropped,
+// indexed yields what mdBook may index of a word. One that is too long is dropped,
 // unless it is several that marks between them join.
-func indexed(word string) []string {
-	if len(word) <= longestWord {
-		return []string{word}
-	}
-	var parts []string
-	for part := range strings.FieldsFuncSeq(word, func(r rune) bool { return strings.ContainsRune("`*_[]()<>~\"'&\\", r) }) {
-		if len(part) <= longestWord {
-			parts = append(parts, part)
+func indexed(word string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		if len(word) <= longestWord {
+			yield(word)
+			return
+		}
+		for part := range strings.FieldsFuncSeq(word, func(r rune) bool { return strings.ContainsRune("`*_[]()<>~\"'&\\", r) }) {
+			if len(part) <= longestWord && !yield(part) {
+				return
+			}
 		}
 	}
-	return parts
 }
 
 // isTrimmed reports whether the search index trims a character off the ends of a word:

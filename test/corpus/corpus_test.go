@@ -80,7 +80,16 @@ var image = sync.OnceValues(func() (string, error) {
 	if lookErr != nil {
 		return folder, nil
 	}
-	return folder, exec.Command(busybox, "--install", "-s", filepath.Join(folder, "bin")).Run()
+	applets, err := exec.Command(busybox, "--list").Output()
+	if err != nil {
+		return "", err
+	}
+	for applet := range strings.FieldsSeq(string(applets)) {
+		if err := os.Symlink("busybox", filepath.Join(folder, "bin", applet)); err != nil && !os.IsExist(err) {
+			return "", err
+		}
+	}
+	return folder, nil
 })
 
 // function builds the function, and returns the path of its program.

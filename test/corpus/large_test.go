@@ -15,7 +15,7 @@ var large = map[string]book{
 	})},
 	"a screenshot of 3.4 MB":         {Files: start(files{"book.toml": "", "src/img/shot one.png": noise(3_400_000), "src/start.md": "# Start\n\n![](<img/shot one.png>)\n"})},
 	"a page of 1.5 MB in one folder": {Src: "docs", Files: files{"docs/SUMMARY.md": "- [Big](big.md)\n", "docs/big.md": "# Big\n\n" + plainText(1_500_000)}},
-	"three megabytes of pages":       {Src: "docs", Files: bigPages(60, 50_000), Lives: "it finds its search index large"},
+	"three megabytes of pages":       {Src: "docs", Files: bigPages(40, 50_000), Lives: "it finds its search index large"},
 	"files of just the limit": {Src: "docs", Files: files{
 		"docs/SUMMARY.md": "- [a](a.md)\n", "docs/a.md": "# a\n", "docs/1.bin": noise(1<<20 - 4<<10), "docs/2.bin": noise(1<<20 - 4<<10 + 1), "docs/3.bin": noise(1 << 20),
 	}},

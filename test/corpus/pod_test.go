@@ -8,6 +8,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -70,19 +71,32 @@ func (p pod) run(ctx context.Context, t *testing.T, image string) (site map[stri
 func (p pod) container(t *testing.T, c corev1.Container, image string, volumes map[string]string) container {
 	t.Helper()
 	made := container{
-		Image: image, WorkingDir: c.WorkingDir, Command: append(c.Command, c.Args...),
+		Image: image, WorkingDir: c.WorkingDir,
 		User: int(*p.spec.SecurityContext.RunAsUser), Group: memoryGroup(t, c.Resources.Limits.Memory().Value()),
 	}
 	if made.WorkingDir == "" {
 		made.WorkingDir = imageFolder
 	}
+	for _, argument := range slices.Concat(c.Command, c.Args) {
+		made.Command = append(made.Command, expanded(t, argument))
+	}
 	for _, variable := range c.Env {
-		made.Env = append(made.Env, variable.Name+"="+variable.Value)
+		made.Env = append(made.Env, variable.Name+"="+expanded(t, variable.Value))
 	}
 	for _, m := range c.VolumeMounts {
 		made.Mounts = append(made.Mounts, mount{filepath.Join(volumes[m.Name], m.SubPath), m.MountPath, m.ReadOnly})
 	}
 	return made
+}
+
+// expanded is what Kubernetes makes of an argument or a variable's value.
+func expanded(t *testing.T, value string) string {
+	t.Helper()
+	value = strings.ReplaceAll(value, "$$", "\x00")
+	if strings.Contains(value, "$(") {
+		t.Errorf("%q names a variable", value)
+	}
+	return strings.ReplaceAll(value, "\x00", "$")
 }
 
 // volume lays a volume out as the kubelet does.
