@@ -5,6 +5,7 @@ package corpus
 import (
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -112,9 +113,7 @@ func (p pod) volume(t *testing.T, volume corev1.Volume) string {
 	case volume.Projected != nil:
 		payload := map[string][]byte{}
 		for _, source := range volume.Projected.Sources {
-			for file, content := range p.payload(t, source.ConfigMap.Name, source.ConfigMap.Items) {
-				payload[file] = content
-			}
+			maps.Copy(payload, p.payload(t, source.ConfigMap.Name, source.ConfigMap.Items))
 		}
 		writePayload(t, folder, payload)
 	default:

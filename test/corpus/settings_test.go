@@ -2,12 +2,12 @@
 
 package corpus
 
+import "maps"
+
 // start are the pages of a project of one chapter, with more files.
 func start(more files) files {
 	made := files{"src/SUMMARY.md": "- [Start](start.md)\n- [Next](sub/next.md)\n", "src/start.md": "# Start\n\nText.\n", "src/sub/next.md": "# Next\n\n## Part\n\nMore text.\n"}
-	for name, content := range more {
-		made[name] = content
-	}
+	maps.Copy(made, more)
 	return made
 }
 
