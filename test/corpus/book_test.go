@@ -13,8 +13,7 @@ import (
 
 type objectList = []*unstructured.Unstructured
 
-// files are those of a folder by their path. A link begins with "->", a file that is
-// repeated with "*<times>:".
+// files are those of a folder by their path. A link is "->" and its target.
 type files map[string]string
 
 // book is a folder, a view of it, and what is to come of it.
@@ -64,26 +63,25 @@ func (b book) view() string {
 // write writes the book's folder.
 func (b book) write(t *testing.T) string {
 	t.Helper()
-	return write(t, b.Files, nil)
+	return write(t, b.Files)
 }
 
-// write writes files over each other into a new folder.
-func write(t *testing.T, layers ...files) string {
+// write writes files into a new folder.
+func write(t *testing.T, all files) string {
 	t.Helper()
 	folder := newFolder(t, 0o755)
-	for _, layer := range layers {
-		for name, content := range layer {
-			file := filepath.Join(folder, filepath.FromSlash(name))
-			if target, isLink := strings.CutPrefix(content, "->"); isLink {
-				if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-					t.Fatal(err)
-				}
-				if err := os.Symlink(target, file); err != nil {
-					t.Fatal(err)
-				}
-				continue
-			}
+	for name, content := range all {
+		file := filepath.Join(folder, filepath.FromSlash(name))
+		target, isLink := strings.CutPrefix(content, "->")
+		if !isLink {
 			writeFile(t, file, content)
+			continue
+		}
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Symlink(target, file); err != nil {
+			t.Fatal(err)
 		}
 	}
 	return folder

@@ -106,20 +106,41 @@ var function = sync.OnceValues(func() (string, error) {
 })
 
 func TestEveryBookIsServedAsMDBookBuildsIt(t *testing.T) {
-	if mdbook() == "" {
-		t.Skip("MDBOOK names no mdbook program")
-	}
-	if os.Geteuid() != 0 {
-		t.Skip("containers need root here")
-	}
-	if _, err := memoryController(); err != nil {
-		t.Logf("the books run without their memory limits: no control group can be made: %v", err)
-	}
+	needsContainers(t)
 	for name, b := range corpus(t) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b.test(t)
 		})
+	}
+}
+
+// needsContainers skips a test where none can be started.
+func needsContainers(t *testing.T) {
+	t.Helper()
+	if mdbook() == "" {
+		t.Skip("MDBOOK names no mdbook program")
+	}
+	if os.Geteuid() != 0 {
+		t.Skip("the containers need root")
+	}
+}
+
+// TestTheLimitsAreReal shows that the books of the corpus, which all run under the memory
+// limits of their pods, would be killed if these were too low.
+func TestTheLimitsAreReal(t *testing.T) {
+	needsContainers(t)
+	if _, err := memoryController(); err != nil {
+		t.Skipf("the books of the corpus run without the memory limits of their pods: no control group can be made: %v", err)
+	}
+	image, err := image()
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := worst["two thousand commits"]
+	_, log, err := serve(t.Context(), t, b.container(t, image, b.write(t), memoryGroup(t, 96<<20)))
+	if err == nil || !strings.Contains(err.Error(), "killed") {
+		t.Errorf("it wasn't killed: %v\n%s", err, log)
 	}
 }
 
@@ -167,24 +188,31 @@ func (b book) test(t *testing.T) {
 	compareSites(t, without(want, b.Stays), got)
 }
 
-// reference runs mdBook on the folder itself.
+// reference runs mdBook on the folder itself. It is the command that the pods run, too:
+// build makes other pages, for live reload and for the address of a missing page.
 func (b book) reference(ctx context.Context, t *testing.T, image, tree string) (site map[string]string, log string, err error) {
 	t.Helper()
 	if b.Project != nil {
-		tree = write(t, b.Project, nil)
+		tree = write(t, b.Project)
 	}
+	return serve(ctx, t, b.container(t, image, tree, ""))
+}
+
+// container runs mdBook on a folder.
+func (b book) container(t *testing.T, image, tree, group string) container {
+	t.Helper()
 	build := newFolder(t, 0o777)
 	// As deep as files are written beside the site: those that book.toml names with "..".
 	env := []string{"MDBOOK_BUILD__BUILD_DIR=/site/1/2/3", "MDBOOK_BUILD__CREATE_MISSING=false"}
 	if b.Src != "" {
 		env = append(env, "MDBOOK_BOOK__SRC="+b.Src)
 	}
-	return serve(ctx, t, container{
-		Image: image, WorkingDir: filepath.Join("/tree", b.Folder), Env: env,
+	return container{
+		Image: image, Group: group, WorkingDir: filepath.Join("/tree", b.Folder), Env: env,
 		Command: []string{"mdbook", "serve", "--hostname", "0.0.0.0"},
 		Mounts:  []mount{{tree, "/tree", true}, {build, "/site", false}},
 		User:    65532,
-	})
+	}
 }
 
 // expand runs the function.

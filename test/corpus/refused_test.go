@@ -39,6 +39,6 @@ var refused = map[string]book{
 	"a template with an unknown partial":   {Refused: "head", Files: start(files{"book.toml": "", "theme/index.hbs": "{{> mine}}{{{content}}}\n"})},
 	"search of a chapter that isn't":       {Refused: "gone", Files: start(files{"book.toml": "[output.html.search.chapter]\n\"gone\" = { enable = false }\n"})},
 	"a style sheet that isn't UTF-8":       {Refused: "x.css", Files: start(files{"book.toml": "[output.html]\nadditional-css = [\"x.css\"]\n", "x.css": "a {} \xff\n"})},
-	"preprocessors before each other":      {Refused: "cyc", Files: start(files{"book.toml": "[preprocessor.a]\ncommand = \"cat\"\nbefore = [\"b\"]\n[preprocessor.b]\ncommand = \"cat\"\nbefore = [\"a\"]\n"})},
+	"preprocessors before each other":      {Refused: "before and after", Files: start(files{"book.toml": "[preprocessor.a]\ncommand = \"cat\"\nbefore = [\"b\"]\n[preprocessor.b]\ncommand = \"cat\"\nbefore = [\"a\"]\n"})},
 	"only another renderer":                {Refused: "output", Lives: "it builds no site", Files: start(files{"book.toml": "[output.markdown]\n"})},
 }
