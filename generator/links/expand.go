@@ -174,11 +174,14 @@ func selectLines(file string, text []byte, selection string) ([]part, bool) {
 	selected := part{file: file, line: max(first, 1)}
 	number, begin := 0, 0
 	for l := range bytes.Lines(text) {
-		if number++; number < selected.line {
-			begin += len(l)
-		} else if number <= last {
-			selected.text = text[begin : begin+len(selected.text)+len(l)]
+		if number++; number > last {
+			break
 		}
+		if number < selected.line {
+			begin += len(l)
+			continue
+		}
+		selected.text = text[begin : begin+len(selected.text)+len(l)]
 	}
 	selected.text = bytes.TrimSuffix(selected.text, []byte{'\n'})
 	return []part{selected}, true
