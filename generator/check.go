@@ -179,7 +179,7 @@ func (c *checker) tree() tree {
 
 // checkLinks warns of what leads nowhere. redirects are the pages that redirect.
 func (c *checker) checkLinks(s *summary.Summary, t tree, redirects []string) {
-	options := links.Options{Pages: redirects, LinksChange: len(c.changingPreprocessors()) > 0, Absent: c.absent}
+	options := links.Options{Pages: redirects, NoIncludes: !c.config.ExpandsIncludes, LinksChange: len(c.changingPreprocessors()) > 0, Absent: c.absent}
 	for _, warning := range links.Check(t.files, t.source, s, options) {
 		name := t.names[warning.File]
 		c.warnings = append(c.warnings, Problem{

@@ -3,13 +3,11 @@ package generator
 import (
 	"iter"
 	"path"
-	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
 
-	"github.com/zoetrope/markdown-view/generator/book"
 	"github.com/zoetrope/markdown-view/generator/links"
 	"github.com/zoetrope/markdown-view/generator/memory"
 	"github.com/zoetrope/markdown-view/generator/summary"
@@ -70,7 +68,7 @@ func resources(n need) *corev1ac.ResourceRequirementsApplyConfiguration {
 
 // measure finds out what mdBook needs to build the book.
 func (c *checker) measure(s *summary.Summary, t tree) {
-	m := &memory.Counter{NoIndex: c.config.NoSearch && !c.ignoresHTML()}
+	m := &memory.Counter{NoIndex: c.config.NoSearch && !c.config.HTMLIgnored}
 	parents := parentsOf(s)
 	for chapter := range s.Chapters() {
 		depth := 0
@@ -126,9 +124,4 @@ func above(chapter *summary.Chapter, parents map[*summary.Chapter]*summary.Chapt
 			continue
 		}
 	}
-}
-
-// ignoresHTML reports whether mdBook ignores all of [output.html].
-func (c *checker) ignoresHTML() bool {
-	return slices.ContainsFunc(c.config.Faults, func(f book.Fault) bool { return !f.Fatal })
 }

@@ -47,6 +47,9 @@ func (p *page) add(file string, line int, text []byte) {
 // expand returns a chapter's page. The text is not copied if it has no directives.
 func (c *checker) expand(file string) *page {
 	text := bytes.TrimPrefix(c.files[file], []byte("\ufeff")) // as mdBook does
+	if c.options.NoIncludes {
+		return &page{text: text, spans: []span{{file: file, line: 1}}}
+	}
 	for range directives(text) {
 		p := &page{}
 		c.appendTo(p, part{file: file, line: 1, text: text}, 0)

@@ -38,6 +38,8 @@ type Options struct {
 	// Pages are what the site has beside what follows from the chapters and files,
 	// such as pages that redirect: slash paths below the site's root.
 	Pages []string
+	// NoIncludes says that pages are rendered as they are, with their directives.
+	NoIncludes bool
 	// LinksChange says that programs change pages before they are rendered, so that
 	// nothing can be said of links and images.
 	LinksChange bool

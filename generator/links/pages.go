@@ -22,17 +22,14 @@ const (
 // set, all that it includes: as mdBook renders it. Files and src are those of [Check].
 // The error says what there is too much of.
 func Pages(files map[string][]byte, src string, s *summary.Summary, expand bool, page func(*summary.Chapter, []byte)) error {
-	c := &checker{files: files, src: path.Clean(src), measuring: true, expanded: maxRead, expansions: maxReads}
+	c := &checker{options: Options{NoIncludes: !expand}, files: files, src: path.Clean(src), measuring: true, expanded: maxRead, expansions: maxReads}
 	total := 0
 	for chapter := range s.Chapters() {
 		file := path.Join(c.src, chapter.Path())
-		text, ok := files[file]
-		if !ok || chapter.Draft() {
+		if _, ok := files[file]; !ok || chapter.Draft() {
 			continue
 		}
-		if expand {
-			text = c.expand(file).text
-		}
+		text := c.expand(file).text
 		total += len(text)
 		switch {
 		case c.expanded < 0:

@@ -23,7 +23,7 @@ func TestPages(t *testing.T) {
 	}{
 		// Of rustdoc_include the other lines are in the page too, hidden.
 		"with what they include": {true, map[string]string{"a.md": "one first two\n", "d/b.md": "first\nsecond\n```rust\nfirst\nsecond\n\n```\n\n{{#include gone}}\n"}},
-		"as they are":            {false, map[string]string{"a.md": string(files["src/a.md"]), "d/b.md": string(files["src/d/b.md"])}},
+		"as they are":            {false, map[string]string{"a.md": "one {{#include ../x.rs:1}} two\n", "d/b.md": string(files["src/d/b.md"])}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -37,6 +37,16 @@ func TestPages(t *testing.T) {
 				t.Error(diff)
 			}
 		})
+	}
+}
+
+func TestNothingIsSaidOfIncludesThatAreNotExpanded(t *testing.T) {
+	files := map[string][]byte{"SUMMARY.md": []byte("- [A](a.md)\n"), "a.md": []byte("{{#include gone.txt}}\n")}
+	if got := Check(files, "", loadFlat(t, files), Options{NoIncludes: true}); len(got) > 0 {
+		t.Errorf("warned of %v", got)
+	}
+	if got := Check(files, "", loadFlat(t, files), Options{}); len(got) != 1 {
+		t.Errorf("with includes: %v", got)
 	}
 }
 

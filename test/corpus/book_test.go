@@ -44,6 +44,8 @@ type book struct {
 	Lives string
 	// Stays are files of mdBook's site that documented rules keep out of the view.
 	Stays []string
+	// Comes are files that by documented rules are in the pod's site and not in mdBook's.
+	Comes []string
 }
 
 func (b book) view() string {

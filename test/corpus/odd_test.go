@@ -33,7 +33,7 @@ var odd = map[string]book{
 	"a chapter of another site":  {Src: "docs", Refused: "https://", Files: page("- [A](a.md)\n- [B](https://example.com/)\n", "# A\n")},
 	"an include that isn't text": {Src: "docs", Warns: []string{"not UTF-8"}, Files: files{"docs/SUMMARY.md": "- [a](a.md)\n", "docs/a.md": "# a\n\n{{#include x.bin}}\n", "docs/x.bin": "\xff\xfe\x00"}},
 	"an include of a folder":     {Src: "docs", Warns: []string{"sub"}, Files: files{"docs/SUMMARY.md": "- [a](a.md)\n", "docs/a.md": "# a\n\n{{#include sub}}\n", "docs/sub/x.txt": "x"}},
-	"an include from beside a link": {Files: files{
+	"an include from beside a link": {Comes: []string{"x.txt"}, Files: files{
 		"book.toml": "", "src/SUMMARY.md": "- [a](sub/a.md)\n", "src/sub": "->../shared/sub", "shared/sub/a.md": "# a\n\n{{#include ../x.txt}}\n", "shared/x.txt": "of shared\n",
 	}},
 	"an include through a link":                              {Files: files{"book.toml": "", "src/SUMMARY.md": "- [a](a.md)\n", "src/a.md": "# a\n\n{{#include ../code/x.txt}}\n{{#include ../code/y.txt}}\n", "code": "->real/code", "real/code/x.txt": "x\n", "real/code/y.txt": "->../y.txt", "real/y.txt": "y\n"}},
