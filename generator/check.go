@@ -139,7 +139,9 @@ func (c *checker) checkSummary() {
 		c.checkSearch(s)
 		c.checkTheme(len(made) > 0)
 		if len(c.problems) == 0 {
-			c.checkLinks(s, made)
+			tree := c.tree()
+			c.checkLinks(s, tree, made)
+			c.measure(s, tree)
 		}
 	}
 	if faults, ok := errors.AsType[summary.Errors](err); ok {
@@ -151,25 +153,35 @@ func (c *checker) checkSummary() {
 	}
 }
 
-// checkLinks warns of what leads nowhere. redirects are the pages that redirect.
-func (c *checker) checkLinks(s *summary.Summary, redirects []string) {
-	files, names := make(map[string][]byte, len(c.layout.entries)), make(map[string]string, len(c.layout.entries))
-	// Messages have paths from the book's root where no file is outside of it.
+// tree are the files of a book by the paths that messages have: from the book's root
+// where no file is outside of it.
+type tree struct {
+	files  map[string][]byte
+	names  map[string]string
+	source string
+}
+
+func (c *checker) tree() tree {
+	t := tree{files: make(map[string][]byte, len(c.layout.entries)), names: make(map[string]string, len(c.layout.entries)), source: c.layout.source}
 	within := c.layout.root + "/"
 	if c.layout.root == "" || slices.ContainsFunc(c.layout.entries, func(e entry) bool { return !strings.HasPrefix(e.path, within) }) {
 		within = ""
 	}
 	for _, e := range c.layout.entries {
 		p := strings.TrimPrefix(e.path, within)
-		files[p], names[p] = e.content, e.name
+		t.files[p], t.names[p] = e.content, e.name
 	}
-	source := c.layout.source
 	if within != "" {
-		source = path.Join(".", strings.TrimPrefix(source+"/", within))
+		t.source = path.Join(".", strings.TrimPrefix(t.source+"/", within))
 	}
-	options := links.Options{Pages: redirects, LinksChange: len(c.changingPreprocessors()) > 0, Absent: c.absent}
-	for _, warning := range links.Check(files, source, s, options) {
-		name := names[warning.File]
+	return t
+}
+
+// checkLinks warns of what leads nowhere. redirects are the pages that redirect.
+func (c *checker) checkLinks(s *summary.Summary, t tree, redirects []string) {
+	options := links.Options{Pages: redirects, NoIncludes: !c.config.ExpandsIncludes, LinksChange: len(c.changingPreprocessors()) > 0, Absent: c.absent}
+	for _, warning := range links.Check(t.files, t.source, s, options) {
+		name := t.names[warning.File]
 		c.warnings = append(c.warnings, Problem{
 			Field: fieldOf(c.view, c.contents, name), File: name, Line: warning.Line, Message: warning.Message, Kind: warning.Kind,
 		})
@@ -205,4 +217,9 @@ func (c *checker) add(file string, line int, format string, args ...any) {
 // addToBook notes a problem of the book as a whole.
 func (c *checker) addToBook(format string, args ...any) {
 	c.problems = append(c.problems, Problem{Field: "spec", Message: fmt.Sprintf(format, args...)})
+}
+
+// warnOfBook notes a warning about the book as a whole.
+func (c *checker) warnOfBook(format string, args ...any) {
+	c.warnings = append(c.warnings, Problem{Field: "spec", Message: fmt.Sprintf(format, args...)})
 }

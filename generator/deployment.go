@@ -99,7 +99,7 @@ func container(view *v1.MarkdownView, files layout) *corev1ac.ContainerApplyConf
 		WithLifecycle(corev1ac.Lifecycle().
 			WithPreStop(corev1ac.LifecycleHandler().
 				WithSleep(corev1ac.SleepAction().WithSeconds(drainSeconds)))).
-		WithResources(resources(files.entries)).
+		WithResources(resources(files.need)).
 		WithSecurityContext(restricted()).
 		WithVolumeMounts(
 			corev1ac.VolumeMount().WithName(book).WithMountPath(files.mountPath()).WithReadOnly(true),
@@ -107,7 +107,7 @@ func container(view *v1.MarkdownView, files layout) *corev1ac.ContainerApplyConf
 	if files.root != "" {
 		object.WithWorkingDir(path.Join(bookRoot, files.root))
 	}
-	if startsSlowly(files.entries) {
+	if files.need.slow {
 		object.WithStartupProbe(probe().WithPeriodSeconds(1).WithFailureThreshold(startupSeconds))
 	}
 	return object

@@ -55,6 +55,8 @@ type layout struct {
 	// there are any, the volume is mounted elsewhere and has other paths; the pod
 	// copies and assembles what it holds to where the volume would be.
 	large []string
+	// need is what it takes to build it.
+	need need
 }
 
 func (l layout) mountPath() string {

@@ -1,69 +1,127 @@
 package generator
 
 import (
+	"iter"
+	"path"
+
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
+
+	"github.com/zoetrope/markdown-view/generator/links"
+	"github.com/zoetrope/markdown-view/generator/memory"
+	"github.com/zoetrope/markdown-view/generator/summary"
 )
 
-// mdBook's memory peaks while it builds the search index. Measured with 0.5.4:
-// 14 MB for one page, 38 MB for 110 KB of Markdown, 190 MB for 1.7 MB, and for
-// text in which hardly a word repeats, the worst case, 310 MB for 1 MB, 740 MB
-// for 4 MB and 2.4 GB for 16 MB.
 const (
-	mebibyte        = 1 << 20
-	memoryBase      = 56 * mebibyte
-	memoryPerByte   = 320 // of the first MiB of Markdown
-	memoryPerByteOn = 200 // of the rest
-	memoryStep      = 16 * mebibyte
+	mebibyte   = 1 << 20
+	memoryStep = 16 * mebibyte
+	// leastMemory is the limit of an ordinary small book.
+	leastMemory = 64 * mebibyte
+	// muchMemory is more than a node may have to spare.
+	muchMemory = 2048 * mebibyte
 )
 
-// resources asks for enough to build the book: half of the limit is what an
-// ordinary book takes. There is no CPU limit: it would only make the build slow.
-func resources(entries []entry) *corev1ac.ResourceRequirementsApplyConfiguration {
-	limit := memoryLimit(markdownBytes(entries))
+// need is what mdBook needs to build a book.
+type need struct {
+	// limit of memory, in bytes.
+	limit int64
+	// slow says that it may take longer on a busy node than the 30 s that the liveness
+	// probe grants: three thousand small pages take a minute of CPU time.
+	slow bool
+}
+
+// From here on a book is slow.
+const (
+	slowBytes    = 256 << 10 // of all pages with what they include
+	slowChapters = 200
+	slowMemory   = 96 * mebibyte
+)
+
+// startupSeconds is what a slow book is granted.
+const startupSeconds = 600
+
+func newNeed(m *memory.Counter) need {
+	limit := memoryLimit(m.Bytes())
+	return need{limit: limit, slow: m.Pages() > slowBytes || m.Chapters() > slowChapters || limit > slowMemory}
+}
+
+// memoryLimit adds a fifth to what was estimated, and rounds up so that a small edit
+// seldom changes it.
+func memoryLimit(estimate int64) int64 {
+	limit := estimate + estimate/5
+	return max(leastMemory, (limit+memoryStep-1)/memoryStep*memoryStep)
+}
+
+// resources asks for enough to build the book: half of the limit is what an ordinary
+// book takes. There is no CPU limit: it would only make the build slow.
+func resources(n need) *corev1ac.ResourceRequirementsApplyConfiguration {
 	return corev1ac.ResourceRequirements().
 		WithRequests(corev1.ResourceList{
 			corev1.ResourceCPU:    resource.MustParse("10m"),
-			corev1.ResourceMemory: *resource.NewQuantity(limit/2, resource.BinarySI),
+			corev1.ResourceMemory: *resource.NewQuantity(n.limit/2, resource.BinarySI),
 		}).
 		WithLimits(corev1.ResourceList{
-			corev1.ResourceMemory: *resource.NewQuantity(limit, resource.BinarySI),
+			corev1.ResourceMemory: *resource.NewQuantity(n.limit, resource.BinarySI),
 		})
 }
 
-// memoryLimit is in bytes, rounded up so that a small edit seldom changes it.
-func memoryLimit(markdown int64) int64 {
-	first := min(markdown, mebibyte)
-	limit := memoryBase + first*memoryPerByte + (markdown-first)*memoryPerByteOn
-	return (limit + memoryStep - 1) / memoryStep * memoryStep
-}
-
-func markdownBytes(entries []entry) int64 {
-	var total int64
-	for _, e := range entries {
-		if isMarkdown(e.path) {
-			total += int64(len(e.content))
+// measure finds out what mdBook needs to build the book.
+func (c *checker) measure(s *summary.Summary, t tree) {
+	m := &memory.Counter{NoIndex: c.config.NoSearch && !c.config.HTMLIgnored}
+	parents := parentsOf(s)
+	for chapter := range s.Chapters() {
+		depth := 0
+		for range above(chapter, parents) {
+			depth++
+		}
+		m.Chapter(depth)
+	}
+	for file, content := range t.files {
+		if isStatic(file) {
+			m.Static(len(content))
 		}
 	}
-	return total
+	err := links.Pages(t.files, t.source, s, c.config.ExpandsIncludes, func(chapter *summary.Chapter, text []byte) {
+		m.Page(above(chapter, parents), text)
+	})
+	if err != nil {
+		c.addToBook("%v: include less, or split the book into several views", err)
+		return
+	}
+	c.layout.need = newNeed(m)
+	if limit := c.layout.need.limit; limit > muchMemory && m.Index() > m.Bytes()/2 {
+		c.warnOfBook("mdBook may take %d MiB of memory to build the book, %d MiB of it for the search index: switch that off in book.toml, with enable = false in a table [output.html.search], or split the book into several views",
+			limit>>20, m.Index()>>20)
+	}
 }
 
-// A book with much text or many pages may take longer to build on a busy node
-// than the 30 s that the liveness probe grants: 3,000 small pages take a minute
-// of CPU time, because each carries the table of contents.
-const (
-	slowMarkdownBytes = 256 << 10
-	slowPages         = 200
-	startupSeconds    = 600
-)
+// isStatic reports whether mdBook may read a file into memory to change it: a template, a
+// style sheet, a script. Others are copied.
+func isStatic(file string) bool {
+	switch path.Ext(file) {
+	case ".hbs", ".css", ".js":
+		return true
+	}
+	return false
+}
 
-func startsSlowly(entries []entry) bool {
-	pages := 0
-	for _, e := range entries {
-		if isMarkdown(e.path) {
-			pages++
+// parentsOf finds the chapters that others are nested in.
+func parentsOf(s *summary.Summary) map[*summary.Chapter]*summary.Chapter {
+	parents := map[*summary.Chapter]*summary.Chapter{}
+	for chapter := range s.Chapters() {
+		for _, nested := range chapter.Nested {
+			parents[nested] = chapter
 		}
 	}
-	return pages > slowPages || markdownBytes(entries) > slowMarkdownBytes
+	return parents
+}
+
+// above yields the names of a chapter and of those that it is nested in.
+func above(chapter *summary.Chapter, parents map[*summary.Chapter]*summary.Chapter) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for ; chapter != nil && yield(chapter.Name); chapter = parents[chapter] {
+			continue
+		}
+	}
 }

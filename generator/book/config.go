@@ -67,6 +67,8 @@ type Config struct {
 	// stand here and hold "..", as they are written but relative to the book's root.
 	// The operating system follows them through each folder and link.
 	Written []string
+	// NoSearch says that no search index is built (output.html.search.enable = false).
+	NoSearch bool
 	// ExpandsIncludes says whether {{#include}} in pages is expanded: not when the
 	// default preprocessors are switched off.
 	ExpandsIncludes bool
@@ -209,7 +211,9 @@ func (c *checker) readPaths(config *Config, doc map[string]any) {
 		}
 		config.Redirects[from], _ = to.(string)
 	}
-	if search := tableOf(html, "search"); flagOf(search, "enable", true) {
+	search := tableOf(html, "search")
+	config.NoSearch = !flagOf(search, "enable", true)
+	if !config.NoSearch {
 		config.SearchChapters = slices.Sorted(maps.Keys(tableOf(search, "chapter")))
 	}
 	config.RepositoryURL = textOf(html, "git-repository-url", "")

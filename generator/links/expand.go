@@ -47,6 +47,9 @@ func (p *page) add(file string, line int, text []byte) {
 // expand returns a chapter's page. The text is not copied if it has no directives.
 func (c *checker) expand(file string) *page {
 	text := bytes.TrimPrefix(c.files[file], []byte("\ufeff")) // as mdBook does
+	if c.options.NoIncludes {
+		return &page{text: text, spans: []span{{file: file, line: 1}}}
+	}
 	for range directives(text) {
 		p := &page{}
 		c.appendTo(p, part{file: file, line: 1, text: text}, 0)
@@ -98,7 +101,7 @@ func (c *checker) replacement(d directive, in part, depth int) ([]part, bool) {
 
 // included returns the text that a file takes in.
 func (c *checker) included(include Include, file string, depth int) ([]part, bool) {
-	if c.expansions--; c.expansions < 0 || c.expanded < 0 {
+	if c.expansions--; c.spent() {
 		return nil, true
 	}
 	text, ok := c.files[include.Path]
@@ -112,9 +115,16 @@ func (c *checker) included(include Include, file string, depth int) ([]part, boo
 	}
 	c.expanded -= len(text)
 	if include.Kind == "playground" {
+		c.taken += len(text)
 		return []part{{text: []byte("```rust\n")}, {include.Path, 1, text}, {text: []byte("\n```\n")}}, true
 	}
+	if c.measuring && include.Kind == "rustdoc_include" { // all of it, with some lines hidden
+		include.selection = ""
+	}
 	parts, found := selectLines(include.Path, text, include.selection)
+	for _, part := range parts {
+		c.taken += len(part.text)
+	}
 	if !found {
 		c.warn(brokenIncludes, file, include.Line, "{{#%s %s}}: %s has no anchor %s, so mdBook includes nothing",
 			include.Kind, include.argument, include.Path, include.selection)
@@ -167,11 +177,14 @@ func selectLines(file string, text []byte, selection string) ([]part, bool) {
 	selected := part{file: file, line: max(first, 1)}
 	number, begin := 0, 0
 	for l := range bytes.Lines(text) {
-		if number++; number < selected.line {
-			begin += len(l)
-		} else if number <= last {
-			selected.text = text[begin : begin+len(selected.text)+len(l)]
+		if number++; number > last {
+			break
 		}
+		if number < selected.line {
+			begin += len(l)
+			continue
+		}
+		selected.text = text[begin : begin+len(selected.text)+len(l)]
 	}
 	selected.text = bytes.TrimSuffix(selected.text, []byte{'\n'})
 	return []part{selected}, true
@@ -195,7 +208,10 @@ func anchored(file string, text []byte, name string) (parts []part, found bool) 
 	}
 	for l := range bytes.Lines(text) {
 		number++
-		opens, closes := anchorStart.FindSubmatch(l), anchorEnd.FindSubmatch(l)
+		var opens, closes [][]byte
+		if bytes.Contains(l, []byte("ANCHOR")) {
+			opens, closes = anchorStart.FindSubmatch(l), anchorEnd.FindSubmatch(l)
+		}
 		if found && opens == nil && closes == nil {
 			end += len(l)
 			continue

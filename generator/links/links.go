@@ -38,6 +38,8 @@ type Options struct {
 	// Pages are what the site has beside what follows from the chapters and files,
 	// such as pages that redirect: slash paths below the site's root.
 	Pages []string
+	// NoIncludes says that pages are rendered as they are, with their directives.
+	NoIncludes bool
 	// LinksChange says that programs change pages before they are rendered, so that
 	// nothing can be said of links and images.
 	LinksChange bool
@@ -108,10 +110,22 @@ type checker struct {
 	// What is left to be spent: bytes and files to include, and goldmark's time.
 	expanded, expansions int
 	cost                 int
+	// taken is how much the pages include, in bytes.
+	taken int
+	// measuring says that pages are only to be measured: nobody is warned.
+	measuring bool
+}
+
+// spent reports whether there is nothing left to include with.
+func (c *checker) spent() bool {
+	return c.expanded < 0 || c.expansions < 0 || c.taken > maxPages
 }
 
 // warn adds a warning once, however many chapters include its file.
 func (c *checker) warn(kind, file string, line int, format string, args ...any) {
+	if c.measuring {
+		return
+	}
 	w := Warning{File: file, Line: line, Message: commonmark.Printable(fmt.Sprintf(format, args...)), Kind: kind}
 	if !c.warned[w] {
 		c.warned[w] = true
@@ -144,7 +158,7 @@ func (c *checker) summary(s *summary.Summary) {
 // chapter warns about a chapter whose page is in a folder of the site.
 func (c *checker) chapter(file, folder string, front bool) {
 	p := c.expand(file)
-	if c.expanded < 0 || c.expansions < 0 {
+	if c.spent() {
 		c.warn("", path.Join(c.src, summary.FileName), 0, "the chapters include more than %d MiB or %d files, so their links aren't checked", maxExpanded>>20, maxExpansions)
 		return
 	}
