@@ -94,7 +94,7 @@ func run(cmd *cobra.Command, fn *function.Function, files []string) error {
 	return function.RunOnResourceList(fn, cmd.InOrStdin(), cmd.OutOrStdout(), cmd.ErrOrStderr())
 }
 
-// isTerminal says whether in is a terminal, or another device that no ResourceList
+// isTerminal reports whether in is a terminal, or another device that no ResourceList
 // comes from.
 func isTerminal(in io.Reader) bool {
 	file, ok := in.(*os.File)

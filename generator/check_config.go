@@ -43,7 +43,7 @@ func (c *checker) checkConfig() {
 	c.checkPrograms()
 }
 
-// usesDefaultImage says whether the version of mdBook is known.
+// usesDefaultImage reports whether the version of mdBook is known.
 func (c *checker) usesDefaultImage() bool {
 	return c.view.Spec.ViewerImage == "" || c.view.Spec.ViewerImage == DefaultViewerImage
 }

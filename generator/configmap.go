@@ -39,7 +39,7 @@ func configMap(view *v1.MarkdownView, s shard) *corev1ac.ConfigMapApplyConfigura
 	return object
 }
 
-// isText says whether content goes into data. It has to be UTF-8; control
+// isText reports whether content goes into data. It has to be UTF-8; control
 // characters other than line ends and tabs would swell to six bytes each in
 // JSON, and past what the API server reads. The API server takes what is applied for
 // YAML, which doesn't know U+FFFE, U+FFFF and most of the C1 control characters, and

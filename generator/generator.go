@@ -1,8 +1,8 @@
 // Package generator expands a MarkdownView and its pages into the objects that
 // serve them as a book: ConfigMaps, a Deployment that runs mdBook, a Service.
 //
-// It is pure: the same input gives the same objects, whichever door it came
-// through. It knows no clock, no network, no file system and no randomness, and
+// It is pure: the same input gives the same objects, whichever front end it
+// came through. It knows no clock, no network, no file system and no randomness, and
 // imports only the API, client-go's apply configurations and the parsers of what
 // mdBook reads.
 package generator

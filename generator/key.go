@@ -72,7 +72,7 @@ func isPlain(path string) bool {
 	return true
 }
 
-// isKeyByte says whether a ConfigMap key may hold c.
+// isKeyByte reports whether a ConfigMap key may hold c.
 func isKeyByte(c byte) bool {
 	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '-' || c == '_' || c == '.'
 }

@@ -267,7 +267,7 @@ func isFlat(b book.Book) bool {
 	return true
 }
 
-// isMarkdown says whether mdBook takes a file for a page instead of copying it to
+// isMarkdown reports whether mdBook takes a file for a page instead of copying it to
 // the site: its extension is md, in lower case.
 func isMarkdown(p string) bool {
 	name := path.Base(p)

@@ -47,7 +47,7 @@ func PagesName(viewName string, shard int) string {
 	return name + "." + strconv.Itoa(shard)
 }
 
-// IsPagesName says whether name is that of one of a view's shards.
+// IsPagesName reports whether name is that of one of a view's shards.
 func IsPagesName(name, viewName string) bool {
 	first := PagesName(viewName, 0)
 	number, isFurther := strings.CutPrefix(name, first+".")
@@ -59,8 +59,9 @@ func IsPagesName(name, viewName string) bool {
 }
 
 // GeneratedPages says why a view can't take pages from a ConfigMap of these labels: it
-// is what a view expands to, so that pages of pages would be generated, and again, for
-// ever. Empty means that it can. Both doors ask before they read a ConfigMap.
+// is what a view expands to, so that pages of pages would be generated, and again,
+// indefinitely. Empty means that it can. Both front ends ask before they read a
+// ConfigMap.
 func GeneratedPages(viewName, configMap string, labels map[string]string) string {
 	generated := Labels(labels[InstanceLabel])
 	for key, value := range generated {

@@ -20,7 +20,7 @@ var (
 	errAliasSize = errors.New("the YAML aliases stand for too much: write the values out")
 )
 
-// usesAliases says whether a node holds an alias or a merge key, and whether one of
+// usesAliases reports whether a node holds an alias or a merge key, and whether one of
 // them stands for a node outside of it.
 func usesAliases(node *yaml.Node) (any, foreign bool) {
 	var targets []*yaml.Node

@@ -1,6 +1,5 @@
-// Package function is the build's door to the generator: a KRM function that
-// kustomize runs as a generator or a transformer, that kpt runs, and that people
-// run by hand.
+// Package function is the front end of builds: a KRM function that kustomize
+// runs as a generator or a transformer, that kpt runs, and that people run by hand.
 //
 // Beside its input it reads only the folders that a view's directory names,
 // through the file system that it is given.

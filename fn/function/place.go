@@ -121,7 +121,7 @@ func (x *index) in(items []int) string {
 	return ", in " + strings.Join(slices.Compact(names), " and ")
 }
 
-// belongs says whether an item was generated from the view of that name.
+// belongs reports whether an item was generated from the view of that name.
 func belongs(item *yaml.RNode, viewName string) bool {
 	labels := item.GetLabels()
 	for key, value := range generator.Labels(viewName) {

@@ -60,7 +60,7 @@ func printResults(to io.Writer, results framework.Results) {
 	}
 }
 
-// IsFault says whether an error was printed as results already.
+// IsFault reports whether an error was printed as results already.
 func IsFault(err error) bool {
 	var results framework.Results
 	return errors.As(err, &results)

@@ -69,10 +69,10 @@ type Config struct {
 	Written []string
 	// NoSearch says that no search index is built (output.html.search.enable = false).
 	NoSearch bool
-	// ExpandsIncludes says whether {{#include}} in pages is expanded: not when the
+	// ExpandsIncludes reports whether {{#include}} in pages is expanded: not when the
 	// default preprocessors are switched off.
 	ExpandsIncludes bool
-	// RendersHTML says whether a site is built: not when [output] names only other
+	// RendersHTML reports whether a site is built: not when [output] names only other
 	// renderers.
 	RendersHTML bool
 	// Preprocessors are the programs that change pages before they become HTML,

@@ -36,7 +36,7 @@ func (e FileError) Error() string {
 type Error struct {
 	// Files are the first 10 errors, at least one.
 	Files []FileError
-	// More is how many others there are; more may follow when these are mended.
+	// More is how many others there are; more may follow when these are fixed.
 	More int
 }
 

@@ -63,7 +63,7 @@ func parseIgnore(text string) (patterns, error) {
 	return ps, nil
 }
 
-// parsePattern reads a line; ok says whether it holds a pattern.
+// parsePattern reads a line; ok reports whether it holds a pattern.
 func parsePattern(line string) (p pattern, ok bool, err error) {
 	line = trimSpaces(strings.TrimRight(line, "\r\n"))
 	if strings.HasPrefix(line, "#") {
@@ -132,7 +132,7 @@ func toGlob(element string) (string, error) {
 	return glob, nil
 }
 
-// ignores says whether a path below the folder is left out, provided that no
+// ignores reports whether a path below the folder is left out, provided that no
 // folder that it is in is.
 func (ps patterns) ignores(rel string, isDir bool) bool {
 	name := path.Base(rel)

@@ -9,7 +9,7 @@ import (
 	"github.com/zoetrope/markdown-view/generator/book"
 )
 
-// readToml reads the book.toml in the folder; ok says whether there is one.
+// readToml reads the book.toml in the folder; ok reports whether there is one.
 func (r *reader) readToml() (text []byte, ok bool) {
 	if r.ignore.ignores(book.ConfigPath, false) {
 		return nil, false
@@ -35,7 +35,7 @@ func (r *reader) readToml() (text []byte, ok bool) {
 	return text, true
 }
 
-// fit says whether files can be read: nothing was wrong with them, and together
+// fit reports whether files can be read: nothing was wrong with them, and together
 // they fit into a book.
 func (r *reader) fit(files []file) bool {
 	var total int64

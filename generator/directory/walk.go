@@ -109,14 +109,14 @@ func within(top, rel string) string {
 	return strings.TrimPrefix(strings.TrimPrefix(rel, top), "/")
 }
 
-// isIn says whether one of the active folders is target or below it.
+// isIn reports whether one of the active folders is target or below it.
 func isIn(active []string, target string) bool {
 	return target == "." || slices.ContainsFunc(active, func(a string) bool {
 		return a == target || strings.HasPrefix(a, target+"/")
 	})
 }
 
-// accept says whether a file may be part of the book, and counts it.
+// accept reports whether a file may be part of the book, and counts it.
 func (r *reader) accept(f file, mode fs.FileMode) bool {
 	switch {
 	case !mode.IsRegular():
@@ -200,7 +200,7 @@ func (w *walker) list(real, rel string) []entry {
 	return kept
 }
 
-// consider says whether an entry of the folder rel isn't ignored, and what it is. A
+// consider reports whether an entry of the folder rel isn't ignored, and what it is. A
 // link is taken for a file and for a folder, because its target may not exist.
 func (w *walker) consider(d fs.DirEntry, rel string) (entry, bool) {
 	e := entry{name: d.Name(), mode: d.Type()}

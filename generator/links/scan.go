@@ -14,7 +14,7 @@ const longest = 1024
 
 // suspicious reports whether anything in a text that could be the destination of
 // a link or an image is broken. It knows nothing of code and the like, so only a
-// reading with goldmark tells whether it is one; but it finds every link that
+// reading with goldmark reports whether it is one; but it finds every link that
 // goldmark finds, and spares sound pages that reading, which takes fifty times
 // as long and twenty times the page's memory.
 func suspicious(text []byte, broken func(link) bool) bool {

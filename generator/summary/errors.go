@@ -54,7 +54,7 @@ func (e *Errors) add(line int, format string, args ...any) {
 	case len(*e) > maxErrors:
 		return
 	case len(*e) == maxErrors:
-		format, args = "there are more faults from here on: mend those before first", nil
+		format, args = "there are more faults from here on: fix those before first", nil
 	}
 	*e = append(*e, &Error{Line: line, Message: commonmark.Printable(fmt.Sprintf(format, args...))})
 }

@@ -272,7 +272,7 @@ func (c *Cluster) keepLogs() error {
 	return os.CopyFS(target, os.DirFS(filepath.Join(c.Folder(), "logs")))
 }
 
-// has tells whether the component can be run here.
+// has reports whether the component can be run here.
 func (c *Cluster) has(component string) bool {
 	_, err := os.Stat(filepath.Join(c.bin, component))
 	return err == nil

@@ -117,7 +117,7 @@ func (p *Component) Resume(ctx context.Context) error {
 	return p.cluster.supervisor.Signal(ctx, p.process.Name, syscall.SIGCONT)
 }
 
-// State tells whether a component runs, and if not how it ended.
+// State reports whether a component runs, and if not how it ended.
 func (p *Component) State(ctx context.Context) (supervise.State, error) {
 	return p.cluster.supervisor.State(ctx, p.process.Name)
 }

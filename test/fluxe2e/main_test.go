@@ -46,7 +46,7 @@ func run(m *testing.M) (status int) {
 	}
 	c, err := cluster.Start(ctx, cluster.Options{
 		RealNode: true, Nodes: 1, Log: build.Stderr(),
-		// So that a test's namespace says whether its pods are real.
+		// So that a test's namespace reports whether its pods are real.
 		Args: map[string][]string{cluster.APIServer: {"--enable-admission-plugins=PodNodeSelector"}},
 	})
 	if err != nil {

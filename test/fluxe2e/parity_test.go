@@ -48,7 +48,7 @@ func TestASourceGivesWhatADirectoryGives(t *testing.T) {
 			f.sourceView("docs", "book", test.path)
 			f.readyAt("docs", revision)
 			if diff := gocmp.Diff(want, f.owned("docs")); diff != "" {
-				t.Errorf("the doors differ (-function +controller):\n%s", diff)
+				t.Errorf("the front ends differ (-function +controller):\n%s", diff)
 			}
 		})
 	}

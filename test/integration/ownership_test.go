@@ -104,7 +104,7 @@ func TestAnotherControllersObjectIsNeverAdopted(t *testing.T) {
 	}
 }
 
-// TestTheFunctionsOutputIsAdopted goes through both doors: what was applied of the
+// TestTheFunctionsOutputIsAdopted goes through both front ends: what was applied of the
 // function's output becomes the view's, without a restarted pod, and what the view
 // wants no longer goes, whoever applied it.
 func TestTheFunctionsOutputIsAdopted(t *testing.T) {

@@ -53,7 +53,7 @@ func TestPagesFromAConfigMap(t *testing.T) {
 }
 
 // TestGeneratedPagesAreNoSource: each generation would hold the keys of the one before,
-// for ever.
+// indefinitely.
 func TestGeneratedPagesAreNoSource(t *testing.T) {
 	f := newFixture(t)
 	f.create(f.view("docs"))

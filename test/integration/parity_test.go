@@ -93,7 +93,7 @@ func (f *fixture) bothDoors(input ...*unstructured.Unstructured) {
 	got, err := product.Text(owned)
 	f.must(err)
 	if diff := cmp.Diff(want, got); diff != "" {
-		f.Errorf("the doors differ (-function +controller):\n%s", diff)
+		f.Errorf("the front ends differ (-function +controller):\n%s", diff)
 	}
 }
 

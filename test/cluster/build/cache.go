@@ -134,7 +134,7 @@ func (r recipe) key() (string, error) {
 
 const buildingPrefix = ".building-"
 
-// present tells whether a build is there, and notes that it is used.
+// present reports whether a build is there, and notes that it is used.
 func present(folder string) bool {
 	info, err := os.Stat(folder)
 	if err != nil {

@@ -39,7 +39,7 @@ func ControlPlane(ctx context.Context, log Log) (string, error) {
 	return recipe.cached(ctx, log)
 }
 
-// NotNeeded tells whether the tests shall use a cluster that is there
+// NotNeeded reports whether the tests shall use a cluster that is there
 // (USE_EXISTING_CLUSTER=true): no programs are needed then.
 func NotNeeded() bool {
 	existing, err := strconv.ParseBool(os.Getenv("USE_EXISTING_CLUSTER"))

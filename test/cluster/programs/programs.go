@@ -21,7 +21,7 @@ type Program struct {
 	Package string
 }
 
-// Present tells whether the machine has it.
+// Present reports whether the machine has it.
 func (p Program) Present() bool {
 	return slices.ContainsFunc(p.Names, func(name string) bool {
 		_, err := exec.LookPath(name)

@@ -157,7 +157,7 @@ func ReapFolder(path string) error {
 	return ignorePermission(removeRun(path))
 }
 
-// Alive tells whether a supervisor holds the folder.
+// Alive reports whether a supervisor holds the folder.
 func Alive(path string) (bool, error) {
 	lock, err := os.Open(filepath.Join(path, lockName))
 	if errors.Is(err, fs.ErrNotExist) {

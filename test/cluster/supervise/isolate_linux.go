@@ -28,7 +28,7 @@ func isolatedAttributes() (*syscall.SysProcAttr, error) {
 	}, nil
 }
 
-// Isolated tells whether this program is a supervisor in namespaces of its own.
+// Isolated reports whether this program is a supervisor in namespaces of its own.
 // Other programs are process 1 too, in a container for example.
 func Isolated() bool { return os.Getpid() == 1 && os.Getenv(isolatedVariable) != "" }
 

@@ -171,7 +171,7 @@ func TestDetach(t *testing.T) {
 	}
 }
 
-// ended tells whether a process that isn't a child of this one has ended.
+// ended reports whether a process that isn't a child of this one has ended.
 func ended(pid int) bool {
 	return syscall.Kill(pid, 0) != nil || zombie(pid)
 }

@@ -246,7 +246,7 @@ func wantNothingLeft(t *testing.T, folder string, pids ...int) {
 	}
 }
 
-// zombie tells whether a process has ended and only its parent, which isn't
+// zombie reports whether a process has ended and only its parent, which isn't
 // the supervisor any more, has yet to notice.
 func zombie(pid int) bool {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))

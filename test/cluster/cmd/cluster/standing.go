@@ -111,7 +111,7 @@ func (s standing) explain() error {
 	return err
 }
 
-// answers tells whether the API server does.
+// answers reports whether the API server does.
 func (s standing) answers(ctx context.Context) error {
 	config, err := clientcmd.BuildConfigFromFlags("", filepath.Join(s.folder, "kubeconfig"))
 	if err != nil {
