@@ -40,6 +40,7 @@ func check(view *v1.MarkdownView, b book.Book, contents []Content) *checker {
 	c.checkConfig()
 	c.checkSizes()
 	c.checkTools()
+	c.checkIncluded()
 	c.checkPaths()
 	c.checkSummary()
 	return c

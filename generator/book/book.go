@@ -36,6 +36,9 @@ type Book struct {
 	// slash-separated path from the book's root → bytes. It begins with ../ where
 	// the file is beside the root. book.toml isn't among them.
 	Files map[string][]byte
+	// Included are the paths of those files that are there only because pages include
+	// them.
+	Included []string
 	// Folders have to exist beside those that the files are in, because a path leads
 	// through them and out again, as assets/../css/x.css does. Paths are as those of
 	// Files.

@@ -134,6 +134,9 @@ func (i *includer) textOf(f file) ([]byte, bool) {
 	text, ok := i.readCounted(f)
 	if ok {
 		into[name] = text
+		if name == f.rel {
+			i.book.Included = append(i.book.Included, name)
+		}
 	}
 	return text, ok
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/zoetrope/markdown-view/generator/book"
+	themes "github.com/zoetrope/markdown-view/generator/theme"
 )
 
 // project is a book whose folder is read.
@@ -233,7 +234,7 @@ func (p *project) findTheme(way string) {
 	p.keep(through)
 	for _, f := range p.walk(real, theme, "", func(rel string) bool {
 		// From outside comes only what mdBook reads.
-		foreign := book.Ascent(theme) > 0 && !isThemePart(within(theme, rel))
+		foreign := book.Ascent(theme) > 0 && !themes.IsPart(within(theme, rel))
 		rel = p.canonical(rel)
 		return foreign || rel == book.ConfigPath || rel == p.buildDir || rel == p.src
 	}) {
@@ -242,20 +243,6 @@ func (p *project) findTheme(way string) {
 			p.beside[f.rel] = f
 		}
 	}
-}
-
-// isThemePart reports whether mdBook reads a file of a theme's folder, or files in a
-// folder of it.
-func isThemePart(rel string) bool {
-	switch rel {
-	case "index.hbs", "head.hbs", "redirect.hbs", "header.hbs", "toc.js.hbs", "toc.html.hbs",
-		"book.js", "highlight.js", "clipboard.min.js",
-		"highlight.css", "tomorrow-night.css", "ayu-highlight.css",
-		"css", "css/chrome.css", "css/general.css", "css/print.css", "css/variables.css",
-		"fonts", "favicon.png", "favicon.svg":
-		return true
-	}
-	return path.Dir(rel) == "fonts"
 }
 
 // isPage reports whether a path is in a source folder beside the root's other files,
