@@ -38,10 +38,10 @@ func TestFlagsReachSources(t *testing.T) {
 		closed     bool
 		namespaces []string
 	}{
-		"as they are by default":         {},
-		"no cross-namespace references":  {args: []string{"--no-cross-namespace-refs"}, closed: true},
-		"some namespaces":                {args: []string{"--namespaces=a,b"}, namespaces: []string{"a", "b"}},
-		"the controller's own namespace": {args: []string{"--watch-all-namespaces=false"}, namespaces: []string{"own"}},
+		"as they are by default":         {closed: true},
+		"cross-namespace references":     {args: []string{"--no-cross-namespace-refs=false"}},
+		"some namespaces":                {args: []string{"--namespaces=a,b"}, closed: true, namespaces: []string{"a", "b"}},
+		"the controller's own namespace": {args: []string{"--watch-all-namespaces=false"}, closed: true, namespaces: []string{"own"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Setenv("RUNTIME_NAMESPACE", "own")
@@ -49,7 +49,10 @@ func TestFlagsReachSources(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			sources := newSources(o, nil, t.TempDir())
+			sources, err := newSources(o, nil, t.TempDir())
+			if err != nil {
+				t.Fatal(err)
+			}
 			if sources.NoCrossNamespaceRefs != test.closed {
 				t.Errorf("NoCrossNamespaceRefs is %t", sources.NoCrossNamespaceRefs)
 			}

@@ -1,0 +1,203 @@
+package integration
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/fluxcd/pkg/runtime/conditions"
+
+	v1 "github.com/zoetrope/markdown-view/api/v1"
+	"github.com/zoetrope/markdown-view/test/cluster"
+	"github.com/zoetrope/markdown-view/test/cluster/clustertest"
+)
+
+// TestTenantsSources has two tenants, of which one is hostile. Each test has two namespaces
+// and a controller of its own for them.
+func TestTenantsSources(t *testing.T) {
+	f, served := newSourcesCluster(t)
+	for name, test := range map[string]func(f, other *fixture, served *sources){
+		"hanging servers delay nobody else":                hangingServersDelayNobodyElse,
+		"what sources hold isn't published by others":      nothingIsPublishedByOthers,
+		"addresses of artifacts are no scanner of ports":   addressesAreNoPortScanner,
+		"a first fetch is progress, and fails by one word": aFirstFetchIsProgress,
+	} {
+		t.Run(name, func(t *testing.T) {
+			served.setUp()
+			test(&fixture{T: t, Product: f.Product, namespace: clustertest.Namespace(t, f.Cluster)},
+				&fixture{T: t, Product: f.Product, namespace: clustertest.Namespace(t, f.Cluster)}, served)
+		})
+	}
+}
+
+// tenantsController runs a controller of two namespaces, until the test ends.
+func (f *fixture) tenantsController(name string, other *fixture) *cluster.Component {
+	f.Helper()
+	controller := f.controller(name, "--namespaces="+f.namespace+","+other.namespace)
+	f.killLater(controller)
+	return controller
+}
+
+// hangingServersDelayNobodyElse has one tenant name a hundred sources whose artifacts never
+// arrive. The other one's commits and repairs take as long as ever.
+func hangingServersDelayNobodyElse(f, hostile *fixture, served *sources) {
+	const views, rounds = 100, 5
+	f.tenantsController("hanging", hostile)
+
+	served.offer(f, "docs", "# First\n")
+	f.create(sourceView(f.namespace, "docs"))
+	f.ready("docs")
+	served.offer(hostile, "served", "# First\n")
+	hostile.create(sourceView(hostile.namespace, "served"))
+	hostile.ready("served")
+
+	served.hang(hostile.namespace)
+	for i := range views {
+		name := fmt.Sprintf("hanging-%d", i)
+		served.offer(hostile, name, fmt.Sprintf("# Page %d\n", i))
+		hostile.create(sourceView(hostile.namespace, name))
+	}
+	newer := served.offer(hostile, "served", "# Second\n")
+	hostile.eventually("the view whose new pages don't arrive not to be Ready", func() string {
+		view := &v1.MarkdownView{}
+		hostile.get(view, "served")
+		if view.Status.LastAttemptedRevision != newer || conditions.IsReady(view) || !conditions.IsReconciling(view) {
+			return fmt.Sprintf("it attempts %s: %v", view.Status.LastAttemptedRevision, view.Status.Conditions)
+		}
+		return ""
+	})
+	view := &v1.MarkdownView{}
+	hostile.get(view, "served")
+	checkConditions(f.T, view)
+
+	var commits, repairs []time.Duration
+	for round := range rounds {
+		page := fmt.Sprintf("# Commit %d\n", round)
+		served.offer(f, "docs", page)
+		commits = append(commits, f.seconds("the commit to be applied", func() bool {
+			configMap := &corev1.ConfigMap{}
+			return f.get(configMap, "markdowns-docs") && configMap.Data["start.md"] == page
+		}))
+		f.must(f.Client.Delete(f.Context(), &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: f.namespace, Name: "viewer-docs"}}))
+		repairs = append(repairs, f.seconds("the repair", func() bool { return f.get(&corev1.Service{}, "viewer-docs") }))
+	}
+	f.Logf("commits were applied in %v, repairs done in %v", commits, repairs)
+	for what, took := range map[string][]time.Duration{"commit": commits, "repair": repairs} {
+		// The machine is busy, now and then; what others do to the controller lasts.
+		if median := slices.Sorted(slices.Values(took))[rounds/2]; median > time.Second {
+			f.Errorf("a %s took %s, may take a second", what, median)
+		}
+	}
+	f.ready("docs")
+}
+
+// seconds is how long it takes until a condition holds.
+func (f *fixture) seconds(what string, done func() bool) time.Duration {
+	f.Helper()
+	start := time.Now()
+	clustertest.Eventually(f, patience, 10*time.Millisecond, what, func() string {
+		if !done() {
+			return "not yet"
+		}
+		return ""
+	})
+	return time.Since(start).Round(time.Millisecond)
+}
+
+// nothingIsPublishedByOthers: a view in another namespace names the source, and sources
+// there say that they have the same artifact.
+func nothingIsPublishedByOthers(f, other *fixture, served *sources) {
+	f.tenantsController("published", other)
+	served.offer(f, "docs", "# Secret\n")
+	f.create(sourceView(f.namespace, "docs"))
+	f.ready("docs")
+	known := served.artifact(f, "docs")
+
+	reader := sourceView(other.namespace, "reader")
+	reader.Spec.ContentFrom[0].SourceRef.Namespace = f.namespace
+	reader.Spec.ContentFrom[0].SourceRef.Name = "docs"
+	other.create(reader)
+	other.status("reader", metav1.ConditionFalse, v1.AccessDeniedReason)
+
+	dead := known
+	dead.URL = strings.ReplaceAll(served.url(other, "dead", "gone"), "gone", strings.TrimPrefix(known.Digest, "sha256:"))
+	served.set(other, "dead", &dead)
+	other.create(sourceView(other.namespace, "dead"))
+	other.status("dead", metav1.ConditionFalse, v1.ArtifactFailedReason)
+
+	served.set(other, "copied", &known)
+	other.create(sourceView(other.namespace, "copied"))
+	copied := other.status("copied", metav1.ConditionFalse, v1.AccessDeniedReason)
+	if !strings.Contains(readyMessage(copied), "another namespace") {
+		f.Errorf("the view says: %s", readyMessage(copied))
+	}
+	var configMaps corev1.ConfigMapList
+	f.must(f.Client.List(f.Context(), &configMaps))
+	for _, configMap := range configMaps.Items {
+		if configMap.Namespace == other.namespace && strings.Contains(configMap.Data["start.md"], "Secret") {
+			f.Errorf("%s is published in another namespace", configMap.Name)
+		}
+	}
+}
+
+// addressesAreNoPortScanner has a tenant write addresses of the cluster's own into a source:
+// whatever is there, the view says the same and nothing is asked.
+func addressesAreNoPortScanner(f, other *fixture, served *sources) {
+	product := *f.Product
+	product.Env = nil // only the hosts of Flux's own controllers
+	f.Product = &product
+	f.tenantsController("addresses", other)
+	served.offer(f, "docs", "# Start\n")
+	artifact := served.artifact(f, "docs")
+	messages := map[string]string{}
+	for name, address := range map[string]string{
+		"open":   served.server.Listener.Addr().String(),
+		"closed": freeAddress(f.T),
+	} {
+		artifact.URL = "http://" + address + "/externalartifact/" + f.namespace + "/docs/x.tar.gz"
+		served.set(f, name, &artifact)
+		f.create(sourceView(f.namespace, name))
+		view := f.status(name, metav1.ConditionFalse, v1.AccessDeniedReason)
+		messages[name] = strings.NewReplacer(name, "NAME", address, "ADDRESS").Replace(readyMessage(view))
+	}
+	if messages["open"] != messages["closed"] {
+		f.Errorf("a port that is open and one that isn't are told apart:\n%s\n%s", messages["open"], messages["closed"])
+	}
+	if asked := served.asked.Load(); asked != 0 {
+		f.Errorf("the address was asked %d times", asked)
+	}
+}
+
+// aFirstFetchIsProgress: nobody is warned of what only takes its time, and how it fails is
+// for the log.
+func aFirstFetchIsProgress(f, other *fixture, served *sources) {
+	controller := f.tenantsController("first", other)
+	goOn := served.hang(f.namespace)
+	served.offer(f, "docs", "# Start\n")
+	f.create(sourceView(f.namespace, "docs"))
+	view := f.status("docs", metav1.ConditionUnknown, v1.ProgressingReason)
+	if want := "fetching the artifact"; !strings.Contains(readyMessage(view), want) {
+		f.Errorf("the view says %q, should say that it is %s", readyMessage(view), want)
+	}
+	goOn()
+	f.ready("docs")
+	for _, event := range f.events("docs") {
+		if strings.HasPrefix(event, v1.ArtifactFailedReason) {
+			f.Errorf("an event says: %s", event)
+		}
+	}
+
+	served.answer(f.namespace, func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "I'm a teapot", http.StatusTeapot) })
+	served.offer(f, "docs", "# Next\n")
+	view = f.status("docs", metav1.ConditionFalse, v1.ArtifactFailedReason)
+	if strings.Contains(readyMessage(view), "418") || strings.Contains(readyMessage(view), "teapot") {
+		f.Errorf("the view tells what the server answers: %s", readyMessage(view))
+	}
+	f.eventually("the log to tell it", func() string { return f.logHas(controller, 1, "418") })
+}
