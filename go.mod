@@ -18,6 +18,7 @@ require (
 	github.com/spf13/pflag v1.0.10
 	github.com/wI2L/jsondiff v0.6.1
 	github.com/yuin/goldmark v1.8.7
+	golang.org/x/crypto/x509roots/fallback v0.0.0-20261030153154-30a33513ff6d
 	golang.org/x/net v0.58.0
 	k8s.io/api v0.37.2
 	k8s.io/apimachinery v0.37.2

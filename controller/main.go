@@ -12,6 +12,7 @@ import (
 	"time"
 
 	flag "github.com/spf13/pflag"
+	_ "golang.org/x/crypto/x509roots/fallback" // the image has no file with the public certification authorities
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -31,7 +32,6 @@ import (
 	"github.com/fluxcd/pkg/runtime/jitter"
 	"github.com/fluxcd/pkg/runtime/leaderelection"
 	"github.com/fluxcd/pkg/runtime/logger"
-	"github.com/fluxcd/pkg/runtime/pprof"
 	"github.com/fluxcd/pkg/runtime/probes"
 
 	v1 "github.com/zoetrope/markdown-view/api/v1"
@@ -67,6 +67,8 @@ func main() {
 // options are the command line's, named as those of Flux's controllers.
 type options struct {
 	metricsAddr, healthAddr, eventsAddr string
+	pprofAddr                           string
+	viewMetrics                         bool
 	concurrent, rollouts                int
 	reconcileTimeout                    time.Duration
 	gracefulShutdownTimeout             time.Duration
@@ -86,7 +88,9 @@ type options struct {
 func parse(args []string) (*options, error) {
 	o := &options{}
 	flags := flag.NewFlagSet("controller", flag.ContinueOnError)
-	flags.StringVar(&o.metricsAddr, "metrics-addr", ":8080", "The address that metrics and profiles are served at; 0 for none.")
+	flags.StringVar(&o.metricsAddr, "metrics-addr", ":8080", "The address that metrics are served at; 0 for none.")
+	flags.BoolVar(&o.viewMetrics, "view-metrics", false, "Serve each view's conditions and durations as metrics too, about fifteen series a view.")
+	flags.StringVar(&o.pprofAddr, "pprof-addr", "", "The address that Go's profiles are served at, below /debug/pprof/, to whoever reaches it; empty for none.")
 	flags.StringVar(&o.healthAddr, "health-addr", ":9440", "The address that the probes are answered at.")
 	flags.StringVar(&o.eventsAddr, "events-addr", "", "Where events are posted, beside the Kubernetes events, as Flux's controllers do; empty for nowhere.")
 	flags.IntVar(&o.concurrent, "concurrent", 10, "How many MarkdownViews are reconciled at once.")
@@ -117,6 +121,9 @@ func parse(args []string) (*options, error) {
 	}
 	if o.rollouts < 0 {
 		return nil, fmt.Errorf("--concurrent-rollouts is %d, must be 0 or more", o.rollouts)
+	}
+	if _, err := artifact.NewHosts(o.artifactHosts, ""); err != nil {
+		return nil, fmt.Errorf("--artifact-hosts: %w", err)
 	}
 	return o, o.limitNamespaces()
 }
@@ -162,7 +169,7 @@ func run(ctx context.Context, o *options) error {
 	if err != nil {
 		return err
 	}
-	viewMetrics := reconciler.NewMetrics(mgr.GetCache())
+	viewMetrics := reconciler.NewMetrics(mgr.GetCache(), o.viewMetrics)
 	metrics.Registry.MustRegister(viewMetrics)
 
 	folder, err := artifactsFolder()
@@ -256,11 +263,9 @@ func newManager(o *options, selector labels.Selector) (ctrl.Manager, error) {
 	utilruntime.Must(v1.AddToScheme(scheme))
 
 	mgr, err := ctrl.NewManager(fluxclient.GetConfigOrDie(o.client), ctrl.Options{
-		Scheme: scheme,
-		Metrics: metricsserver.Options{
-			BindAddress:   o.metricsAddr,
-			ExtraHandlers: pprof.GetHandlers(),
-		},
+		Scheme:                        scheme,
+		Metrics:                       metricsserver.Options{BindAddress: o.metricsAddr},
+		PprofBindAddress:              o.pprofAddr,
 		HealthProbeBindAddress:        o.healthAddr,
 		LeaderElection:                o.leader.Enable,
 		LeaderElectionReleaseOnCancel: o.leader.ReleaseOnCancel,

@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os/exec"
@@ -110,6 +111,7 @@ func (s *sources) answer(namespace string, answer http.HandlerFunc) {
 func (s *sources) hang(namespace string) (goOn func()) {
 	waiting := make(chan struct{})
 	s.answer(namespace, func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body) // or the server doesn't notice that the client has left
 		select {
 		case <-waiting:
 			s.serve(w, r)

@@ -10,6 +10,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fluxcd/pkg/runtime/conditions"
 
@@ -27,6 +28,7 @@ func TestTenantsSources(t *testing.T) {
 		"what sources hold isn't published by others":      nothingIsPublishedByOthers,
 		"addresses of artifacts are no scanner of ports":   addressesAreNoPortScanner,
 		"a first fetch is progress, and fails by one word": aFirstFetchIsProgress,
+		"a receiver of events that hangs delays nothing":   eventsDelayNothing,
 	} {
 		t.Run(name, func(t *testing.T) {
 			served.setUp()
@@ -64,17 +66,7 @@ func hangingServersDelayNobodyElse(f, hostile *fixture, served *sources) {
 		hostile.create(sourceView(hostile.namespace, name))
 	}
 	newer := served.offer(hostile, "served", "# Second\n")
-	hostile.eventually("the view whose new pages don't arrive not to be Ready", func() string {
-		view := &v1.MarkdownView{}
-		hostile.get(view, "served")
-		if view.Status.LastAttemptedRevision != newer || conditions.IsReady(view) || !conditions.IsReconciling(view) {
-			return fmt.Sprintf("it attempts %s: %v", view.Status.LastAttemptedRevision, view.Status.Conditions)
-		}
-		return ""
-	})
-	view := &v1.MarkdownView{}
-	hostile.get(view, "served")
-	checkConditions(f.T, view)
+	hostile.fetches("served", newer)
 
 	var commits, repairs []time.Duration
 	for round := range rounds {
@@ -95,6 +87,21 @@ func hangingServersDelayNobodyElse(f, hostile *fixture, served *sources) {
 		}
 	}
 	f.ready("docs")
+}
+
+// fetches waits until a view says that a revision is being fetched: it isn't Ready then,
+// and has not failed.
+func (f *fixture) fetches(name, revision string) {
+	f.Helper()
+	f.eventually(name+" to say that it fetches "+revision, func() string {
+		view := &v1.MarkdownView{}
+		f.get(view, name)
+		if view.Status.LastAttemptedRevision != revision || conditions.IsReady(view) || !conditions.IsReconciling(view) ||
+			!strings.Contains(readyMessage(view), "fetching the artifact "+revision) {
+			return fmt.Sprintf("it attempts %s: %v", view.Status.LastAttemptedRevision, view.Status.Conditions)
+		}
+		return ""
+	})
 }
 
 // seconds is how long it takes until a condition holds.
@@ -179,12 +186,9 @@ func addressesAreNoPortScanner(f, other *fixture, served *sources) {
 func aFirstFetchIsProgress(f, other *fixture, served *sources) {
 	controller := f.tenantsController("first", other)
 	goOn := served.hang(f.namespace)
-	served.offer(f, "docs", "# Start\n")
+	first := served.offer(f, "docs", "# Start\n")
 	f.create(sourceView(f.namespace, "docs"))
-	view := f.status("docs", metav1.ConditionUnknown, v1.ProgressingReason)
-	if want := "fetching the artifact"; !strings.Contains(readyMessage(view), want) {
-		f.Errorf("the view says %q, should say that it is %s", readyMessage(view), want)
-	}
+	f.fetches("docs", first)
 	goOn()
 	f.ready("docs")
 	for _, event := range f.events("docs") {
@@ -195,9 +199,47 @@ func aFirstFetchIsProgress(f, other *fixture, served *sources) {
 
 	served.answer(f.namespace, func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "I'm a teapot", http.StatusTeapot) })
 	served.offer(f, "docs", "# Next\n")
-	view = f.status("docs", metav1.ConditionFalse, v1.ArtifactFailedReason)
+	view := f.status("docs", metav1.ConditionFalse, v1.ArtifactFailedReason)
 	if strings.Contains(readyMessage(view), "418") || strings.Contains(readyMessage(view), "teapot") {
 		f.Errorf("the view tells what the server answers: %s", readyMessage(view))
 	}
 	f.eventually("the log to tell it", func() string { return f.logHas(controller, 1, "418") })
+}
+
+// eventsDelayNothing has the receiver of events take them and never answer.
+func eventsDelayNothing(f, other *fixture, served *sources) {
+	const views, limit = 10, 30 * time.Second
+	served.hang("")
+	metrics := freeAddress(f.T)
+	f.killLater(f.controller("events", "--namespaces="+f.namespace+","+other.namespace,
+		"--metrics-addr="+metrics, "--events-addr="+served.server.URL))
+	for i := range views {
+		f.create(f.view(fmt.Sprint("docs-", i)))
+	}
+	took := f.seconds("all views to be Ready", func() bool {
+		var list v1.MarkdownViewList
+		f.must(f.Client.List(f.Context(), &list, client.InNamespace(f.namespace)))
+		ready := 0
+		for i := range list.Items {
+			if conditions.IsReady(&list.Items[i]) {
+				ready++
+			}
+		}
+		return ready == views
+	})
+	f.Logf("%d views were Ready in %s", views, took)
+	if took > limit {
+		f.Errorf("that is more than %s", limit)
+	}
+	f.eventually("the receiver to be asked", func() string {
+		if served.asked.Load() == 0 {
+			return "it wasn't"
+		}
+		return ""
+	})
+	text, err := scrape(metrics)
+	f.must(err)
+	if !strings.Contains(text, "\nmarkdownview_events_dropped_total ") {
+		f.Errorf("what is dropped isn't served as a metric")
+	}
 }

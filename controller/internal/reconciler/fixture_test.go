@@ -53,7 +53,7 @@ func newFixture(t *testing.T, objects ...client.Object) *fixture {
 		Pages:   &pages.Finder{Metadata: f.Admin, APIReader: f.Admin, Sources: &pages.Sources{Reader: f.Cached, Artifacts: artifact.NewStore(t.TempDir(), artifact.Hosts{}, artifact.Limits{}, logr.Discard())}},
 		Applier: &apply.Applier{Client: f.Cached, APIReader: f.Admin, Metadata: f.Admin, Clock: f.clock},
 		Events:  f.events,
-		Metrics: NewMetrics(f.Cached),
+		Metrics: NewMetrics(f.Cached, false),
 		Clock:   f.clock,
 	}
 	return f
