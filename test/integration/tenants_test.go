@@ -9,10 +9,13 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fluxcd/pkg/runtime/conditions"
+
+	sourcev1 "github.com/fluxcd/source-controller/api/v1"
 
 	v1 "github.com/zoetrope/markdown-view/api/v1"
 	"github.com/zoetrope/markdown-view/test/cluster"
@@ -29,6 +32,7 @@ func TestTenantsSources(t *testing.T) {
 		"addresses of artifacts are no scanner of ports":   addressesAreNoPortScanner,
 		"a first fetch is progress, and fails by one word": aFirstFetchIsProgress,
 		"a receiver of events that hangs delays nothing":   eventsDelayNothing,
+		"a kind that can't be listed delays nobody else":   unlistedKindsDelayNobodyElse,
 	} {
 		t.Run(name, func(t *testing.T) {
 			served.setUp()
@@ -204,6 +208,39 @@ func aFirstFetchIsProgress(f, other *fixture, served *sources) {
 		f.Errorf("the view tells what the server answers: %s", readyMessage(view))
 	}
 	f.eventually("the log to tell it", func() string { return f.logHas(controller, 1, "418") })
+}
+
+// unlistedKindsDelayNobodyElse takes the right to list sources: a worker that waits for
+// their cache would wait long.
+func unlistedKindsDelayNobodyElse(f, hostile *fixture, _ *sources) {
+	const views, limit = 30, 5 * time.Second
+	role := &rbacv1.ClusterRole{}
+	f.must(f.Client.Get(f.Context(), client.ObjectKey{Name: "markdown-view-controller"}, role))
+	role.Rules = slices.DeleteFunc(role.Rules, func(rule rbacv1.PolicyRule) bool {
+		return slices.Contains(rule.APIGroups, sourcev1.GroupVersion.Group)
+	})
+	f.must(f.Client.Update(f.Context(), role))
+	defer func() { f.must(f.ApplyRoles(f.Context())) }()
+	for i := range views {
+		hostile.create(sourceView(hostile.namespace, fmt.Sprint("unlisted-", i)))
+	}
+	f.tenantsController("unlisted", hostile)
+	hostile.eventually("the controller to be at work", func() string {
+		if err := hostile.logHas(f.component("unlisted"), 1, "forbidden"); err != "" {
+			return err
+		}
+		return ""
+	})
+	f.create(f.view("docs"))
+	took := f.seconds("a view of its own pages to be Ready", func() bool {
+		view := &v1.MarkdownView{}
+		return f.get(view, "docs") && conditions.IsReady(view)
+	})
+	f.Logf("a view was Ready in %s", took)
+	if took > limit {
+		f.Errorf("that is more than %s", limit)
+	}
+	hostile.status("unlisted-0", metav1.ConditionFalse, v1.ArtifactFailedReason)
 }
 
 // eventsDelayNothing has the receiver of events take them and never answer.

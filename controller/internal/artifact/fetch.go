@@ -24,8 +24,8 @@ import (
 type fetcher struct {
 	client *http.Client
 	limits Limits
-	// unpacking is held while unpacking.
-	unpacking chan struct{}
+	// unpacking are held while unpacking.
+	unpacking *slots
 }
 
 func newFetcher(limits Limits) *fetcher {
@@ -40,7 +40,7 @@ func newFetcher(limits Limits) *fetcher {
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		},
 		limits:    limits,
-		unpacking: make(chan struct{}, limits.Unpacked),
+		unpacking: newSlots(limits.Unpacked),
 	}
 }
 
@@ -51,8 +51,9 @@ type archiveError struct{ error }
 // Unwrap returns what is wrong.
 func (e archiveError) Unwrap() error { return e.error }
 
-// fetch returns what an artifact takes of the disk in dir, which it makes.
-func (f *fetcher) fetch(ctx context.Context, address string, artifact *meta.Artifact, dir string) (int64, error) {
+// fetch returns what an artifact takes of the disk in dir, which it makes, on behalf of a
+// namespace.
+func (f *fetcher) fetch(ctx context.Context, namespace, address string, artifact *meta.Artifact, dir string) (int64, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, f.limits.Timeout, fmt.Errorf("it takes longer than %s", f.limits.Timeout))
 	defer cancel()
 	archive, err := os.CreateTemp(filepath.Dir(dir), "download-*")
@@ -66,12 +67,10 @@ func (f *fetcher) fetch(ctx context.Context, address string, artifact *meta.Arti
 	if err := f.download(ctx, address, artifact.Digest, archive); err != nil {
 		return 0, causeOr(ctx, err)
 	}
-	select {
-	case f.unpacking <- struct{}{}:
-		defer func() { <-f.unpacking }()
-	case <-ctx.Done():
-		return 0, context.Cause(ctx)
+	if err := f.unpacking.acquire(ctx, namespace); err != nil {
+		return 0, err
 	}
+	defer f.unpacking.release(namespace)
 	if _, err := archive.Seek(0, io.SeekStart); err != nil {
 		return 0, err
 	}

@@ -14,14 +14,16 @@ type Limits struct {
 	// KeptBytes is the most bytes of all unpacked archives that are kept; 1 GiB.
 	// What was used last stays, and what is being read.
 	KeptBytes int64
+	// Kept is the most archives that are kept; 4,096.
+	Kept int
 	// Timeout is how long a fetch may take, with all that is done to an archive; 30 seconds.
 	Timeout time.Duration
 	// Fetches is how many artifacts are fetched at once; 12.
 	Fetches int
 	// FetchesOfNamespace is how many of them may be of sources in one namespace; 2.
 	FetchesOfNamespace int
-	// Unpacked is how many archives are unpacked at once; 2. With Fetches it bounds what is
-	// on the disk beside what is kept.
+	// Unpacked is how many archives are unpacked at once, one for each namespace; 3. With
+	// Fetches it bounds what is on the disk beside what is kept.
 	Unpacked int
 }
 
@@ -38,6 +40,9 @@ func (l Limits) orDefault() Limits {
 	if l.KeptBytes == 0 {
 		l.KeptBytes = 1 << 30
 	}
+	if l.Kept == 0 {
+		l.Kept = 4096
+	}
 	if l.Timeout == 0 {
 		l.Timeout = 30 * time.Second
 	}
@@ -48,7 +53,7 @@ func (l Limits) orDefault() Limits {
 		l.FetchesOfNamespace = 2
 	}
 	if l.Unpacked == 0 {
-		l.Unpacked = 2
+		l.Unpacked = 3
 	}
 	return l
 }

@@ -26,7 +26,7 @@ func TestQueue(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			q := newQueue(test.limit, 2)
-			for _, name := range strings.Fields(test.add) {
+			for name := range strings.FieldsSeq(test.add) {
 				q.add(named(name))
 			}
 			var got []string

@@ -259,7 +259,7 @@ func (s *Store) next() *entry {
 
 // fetch fetches an artifact, and wakes its readers.
 func (s *Store) fetch(ctx context.Context, e *entry) {
-	bytes, err := s.fetcher.fetch(ctx, e.address, e.artifact, e.dir)
+	bytes, err := s.fetcher.fetch(ctx, e.of.Namespace, e.address, e.artifact, e.dir)
 	if err != nil {
 		_ = os.RemoveAll(e.dir)
 		if ctx.Err() == nil {
@@ -316,7 +316,7 @@ func (s *Store) release(e *entry) {
 // nobody has read since.
 const forgetAfter = 15 * time.Minute
 
-// evict forgets what exceeds KeptBytes, but for what was just fetched and is being read,
+// evict forgets what exceeds KeptBytes or Kept, but for what was just fetched and is being read,
 // and failures that nobody asks about any more. It returns the folders that have to go.
 // The lock is held.
 func (s *Store) evict(fetched *entry) (remove []string) {
@@ -327,7 +327,7 @@ func (s *Store) evict(fetched *entry) (remove []string) {
 		switch {
 		case oldest.state == failed && now.Sub(oldest.until) > forgetAfter:
 			s.forget(oldest)
-		case oldest.state == ready && s.kept > s.limits.KeptBytes && oldest.readers == 0 && oldest != fetched:
+		case oldest.state == ready && (s.kept > s.limits.KeptBytes || len(s.byKey) > s.limits.Kept) && oldest.readers == 0 && oldest != fetched:
 			s.forget(oldest)
 			remove = append(remove, oldest.dir)
 		}

@@ -322,6 +322,23 @@ func TestKeptBytesAreBounded(t *testing.T) {
 	}
 }
 
+// TestNumberOfKeptIsBounded has archives with nothing in them, which take no room.
+func TestNumberOfKeptIsBounded(t *testing.T) {
+	store := newTestStore(t, Limits{Kept: 2}, nil)
+	s := newServer(t, store)
+	for i := range 5 {
+		artifact := s.add(fmt.Sprintf("%d.tar.gz", i), pack(t, func(*tar.Writer) error { return nil }))
+		if _, err := store.fetched(own, artifact); !errors.Is(err, fs.ErrNotExist) {
+			t.Fatal(err)
+		}
+	}
+	store.mu.Lock()
+	defer store.mu.Unlock()
+	if len(store.byKey) != 2 {
+		t.Errorf("%d artifacts are kept", len(store.byKey))
+	}
+}
+
 func TestArtifactBeingReadIsNotEvicted(t *testing.T) {
 	store := newTestStore(t, Limits{KeptBytes: 1}, nil)
 	s := newServer(t, store)
