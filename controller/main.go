@@ -12,6 +12,7 @@ import (
 	"time"
 
 	flag "github.com/spf13/pflag"
+	_ "golang.org/x/crypto/x509roots/fallback" // the image has no file with the public certification authorities
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -25,19 +26,18 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
-	"github.com/fluxcd/pkg/runtime/acl"
 	fluxclient "github.com/fluxcd/pkg/runtime/client"
 	fluxcontroller "github.com/fluxcd/pkg/runtime/controller"
 	"github.com/fluxcd/pkg/runtime/events"
 	"github.com/fluxcd/pkg/runtime/jitter"
 	"github.com/fluxcd/pkg/runtime/leaderelection"
 	"github.com/fluxcd/pkg/runtime/logger"
-	"github.com/fluxcd/pkg/runtime/pprof"
 	"github.com/fluxcd/pkg/runtime/probes"
 
 	v1 "github.com/zoetrope/markdown-view/api/v1"
 	"github.com/zoetrope/markdown-view/controller/internal/apply"
 	"github.com/zoetrope/markdown-view/controller/internal/artifact"
+	"github.com/zoetrope/markdown-view/controller/internal/notify"
 	"github.com/zoetrope/markdown-view/controller/internal/pages"
 	"github.com/zoetrope/markdown-view/controller/internal/reconciler"
 )
@@ -67,10 +67,14 @@ func main() {
 // options are the command line's, named as those of Flux's controllers.
 type options struct {
 	metricsAddr, healthAddr, eventsAddr string
+	pprofAddr                           string
+	viewMetrics                         bool
 	concurrent, rollouts                int
 	reconcileTimeout                    time.Duration
 	gracefulShutdownTimeout             time.Duration
 	namespaces                          []string
+	artifactHosts                       []string
+	noCrossNamespaceRefs                bool
 	version                             bool
 
 	client      fluxclient.Options
@@ -79,13 +83,14 @@ type options struct {
 	rateLimiter fluxcontroller.RateLimiterOptions
 	watch       fluxcontroller.WatchOptions
 	interval    jitter.IntervalOptions
-	acl         acl.Options
 }
 
 func parse(args []string) (*options, error) {
 	o := &options{}
 	flags := flag.NewFlagSet("controller", flag.ContinueOnError)
-	flags.StringVar(&o.metricsAddr, "metrics-addr", ":8080", "The address that metrics and profiles are served at; 0 for none.")
+	flags.StringVar(&o.metricsAddr, "metrics-addr", ":8080", "The address that metrics are served at; 0 for none.")
+	flags.BoolVar(&o.viewMetrics, "view-metrics", false, "Serve each view's conditions and durations as metrics too, about fifteen series a view.")
+	flags.StringVar(&o.pprofAddr, "pprof-addr", "", "The address that Go's profiles are served at, below /debug/pprof/, to whoever reaches it; empty for none.")
 	flags.StringVar(&o.healthAddr, "health-addr", ":9440", "The address that the probes are answered at.")
 	flags.StringVar(&o.eventsAddr, "events-addr", "", "Where events are posted, beside the Kubernetes events, as Flux's controllers do; empty for nowhere.")
 	flags.IntVar(&o.concurrent, "concurrent", 10, "How many MarkdownViews are reconciled at once.")
@@ -96,13 +101,15 @@ func parse(args []string) (*options, error) {
 	// Not by BindFlags, whose third flag has nothing to select here.
 	flags.BoolVar(&o.watch.AllNamespaces, "watch-all-namespaces", true, "Watch all namespaces; false for the controller's own, which the environment variable RUNTIME_NAMESPACE names.")
 	flags.StringVar(&o.watch.LabelSelector, "watch-label-selector", "", "Look after the MarkdownViews with matching labels only, 'sharding.example.com/shard=a' say.")
+	// Not by BindFlags, whose default lets everybody publish everybody's sources.
+	flags.BoolVar(&o.noCrossNamespaceRefs, "no-cross-namespace-refs", true, "Refuse sources in other namespaces than the view's; false publishes any namespace's to whoever may write views.")
+	flags.StringSliceVar(&o.artifactHosts, "artifact-hosts", artifact.DefaultHosts, "The hosts, or host:port, that artifacts of Flux's sources may be fetched from.")
 	flags.BoolVar(&o.version, "version", false, "Print the version and exit.")
 	o.client.BindFlags(flags)
 	o.logger.BindFlags(flags)
 	o.leader.BindFlags(flags)
 	o.rateLimiter.BindFlags(flags)
 	o.interval.BindFlags(flags)
-	o.acl.BindFlags(flags)
 	if err := flags.Parse(args); err != nil {
 		return nil, err
 	}
@@ -114,6 +121,9 @@ func parse(args []string) (*options, error) {
 	}
 	if o.rollouts < 0 {
 		return nil, fmt.Errorf("--concurrent-rollouts is %d, must be 0 or more", o.rollouts)
+	}
+	if _, err := artifact.NewHosts(o.artifactHosts, ""); err != nil {
+		return nil, fmt.Errorf("--artifact-hosts: %w", err)
 	}
 	return o, o.limitNamespaces()
 }
@@ -155,11 +165,11 @@ func run(ctx context.Context, o *options) error {
 	if err := mgr.Add(metadata); err != nil {
 		return err
 	}
-	recorder, err := events.NewRecorder(ctrl.Log, o.eventsAddr, reconciler.ControllerName, events.WithManager(mgr))
+	recorder, err := newRecorder(o, mgr)
 	if err != nil {
-		return fmt.Errorf("--events-addr: %w", err)
+		return err
 	}
-	viewMetrics := reconciler.NewMetrics(mgr.GetCache())
+	viewMetrics := reconciler.NewMetrics(mgr.GetCache(), o.viewMetrics)
 	metrics.Registry.MustRegister(viewMetrics)
 
 	folder, err := artifactsFolder()
@@ -167,8 +177,11 @@ func run(ctx context.Context, o *options) error {
 		return fmt.Errorf("make a folder for the artifacts of Flux's sources: %w", err)
 	}
 	defer func() { _ = os.RemoveAll(folder) }()
-	// So that downloads that a kill interrupts are in it too.
-	if err := os.Setenv("TMPDIR", folder); err != nil {
+	sources, err := newSources(o, mgr.GetClient(), folder)
+	if err != nil {
+		return err
+	}
+	if err := mgr.Add(sources.Artifacts); err != nil {
 		return err
 	}
 
@@ -177,7 +190,7 @@ func run(ctx context.Context, o *options) error {
 		Pages: &pages.Finder{
 			Metadata:  metadata,
 			APIReader: mgr.GetAPIReader(),
-			Sources:   newSources(o, mgr.GetClient(), folder),
+			Sources:   sources,
 		},
 		Applier: &apply.Applier{
 			Client:    mgr.GetClient(),
@@ -202,14 +215,36 @@ func run(ctx context.Context, o *options) error {
 	return mgr.Start(ctx)
 }
 
+// newRecorder records events in the cluster, and posts them beside the reconciler.
+func newRecorder(o *options, mgr ctrl.Manager) (*notify.Recorder, error) {
+	cluster, err := events.NewRecorder(ctrl.Log, "", reconciler.ControllerName, events.WithManager(mgr))
+	if err != nil {
+		return nil, err
+	}
+	var webhook events.Recorder
+	if o.eventsAddr != "" {
+		webhook, err = events.NewRecorder(ctrl.Log, o.eventsAddr, reconciler.ControllerName, events.WithScheme(mgr.GetScheme()), events.WithRetryMax(2))
+		if err != nil {
+			return nil, fmt.Errorf("--events-addr: %w", err)
+		}
+	}
+	recorder := notify.NewRecorder(cluster, webhook, mgr.GetScheme())
+	metrics.Registry.MustRegister(recorder)
+	return recorder, mgr.Add(recorder)
+}
+
 // newSources gives access to Flux's sources, whose artifacts are kept in a folder.
-func newSources(o *options, reader client.Reader, folder string) *pages.Sources {
+func newSources(o *options, reader client.Reader, folder string) (*pages.Sources, error) {
+	hosts, err := artifact.NewHosts(o.artifactHosts, os.Getenv("SOURCE_CONTROLLER_LOCALHOST"))
+	if err != nil {
+		return nil, fmt.Errorf("--artifact-hosts: %w", err)
+	}
 	return &pages.Sources{
 		Reader:               reader,
-		Artifacts:            artifact.NewStore(folder, os.Getenv("SOURCE_CONTROLLER_LOCALHOST"), artifact.Limits{}),
-		NoCrossNamespaceRefs: o.acl.NoCrossNamespaceRefs,
+		Artifacts:            artifact.NewStore(folder, hosts, artifact.Limits{}, ctrl.Log.WithName("artifacts")),
+		NoCrossNamespaceRefs: o.noCrossNamespaceRefs,
 		Namespaces:           o.namespaces,
-	}
+	}, nil
 }
 
 // artifactsFolder makes an empty folder. Its name is that of the last process with this
@@ -228,11 +263,9 @@ func newManager(o *options, selector labels.Selector) (ctrl.Manager, error) {
 	utilruntime.Must(v1.AddToScheme(scheme))
 
 	mgr, err := ctrl.NewManager(fluxclient.GetConfigOrDie(o.client), ctrl.Options{
-		Scheme: scheme,
-		Metrics: metricsserver.Options{
-			BindAddress:   o.metricsAddr,
-			ExtraHandlers: pprof.GetHandlers(),
-		},
+		Scheme:                        scheme,
+		Metrics:                       metricsserver.Options{BindAddress: o.metricsAddr},
+		PprofBindAddress:              o.pprofAddr,
 		HealthProbeBindAddress:        o.healthAddr,
 		LeaderElection:                o.leader.Enable,
 		LeaderElectionReleaseOnCancel: o.leader.ReleaseOnCancel,

@@ -1,12 +1,18 @@
 package main
 
 import (
+	"crypto/x509"
+	"encoding/pem"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/zoetrope/markdown-view/controller/internal/artifact"
 )
 
 // TestArtifactsOfAKilledContainerAreRemoved: the next container finds the folder as it
@@ -38,10 +44,10 @@ func TestFlagsReachSources(t *testing.T) {
 		closed     bool
 		namespaces []string
 	}{
-		"as they are by default":         {},
-		"no cross-namespace references":  {args: []string{"--no-cross-namespace-refs"}, closed: true},
-		"some namespaces":                {args: []string{"--namespaces=a,b"}, namespaces: []string{"a", "b"}},
-		"the controller's own namespace": {args: []string{"--watch-all-namespaces=false"}, namespaces: []string{"own"}},
+		"as they are by default":         {closed: true},
+		"cross-namespace references":     {args: []string{"--no-cross-namespace-refs=false"}},
+		"some namespaces":                {args: []string{"--namespaces=a,b"}, closed: true, namespaces: []string{"a", "b"}},
+		"the controller's own namespace": {args: []string{"--watch-all-namespaces=false"}, closed: true, namespaces: []string{"own"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Setenv("RUNTIME_NAMESPACE", "own")
@@ -49,7 +55,10 @@ func TestFlagsReachSources(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			sources := newSources(o, nil, t.TempDir())
+			sources, err := newSources(o, nil, t.TempDir())
+			if err != nil {
+				t.Fatal(err)
+			}
 			if sources.NoCrossNamespaceRefs != test.closed {
 				t.Errorf("NoCrossNamespaceRefs is %t", sources.NoCrossNamespaceRefs)
 			}
@@ -66,10 +75,52 @@ func TestInvalidFlags(t *testing.T) {
 		"--concurrent=0":               "--concurrent is 0, must be 1 or more",
 		"--concurrent-rollouts=-1":     "--concurrent-rollouts is -1, must be 0 or more",
 		"--watch-all-namespaces=false": "needs the environment variable RUNTIME_NAMESPACE",
+		"--artifact-hosts=http://a.b":  `--artifact-hosts: "http://a.b" is no host`,
 		"more":                         `unexpected argument "more"`,
 	} {
 		if _, err := parse([]string{fault}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v", fault, err)
 		}
+	}
+}
+
+// withoutCertificates is set in a process that finds no certificates, as in the image.
+const withoutCertificates = "TEST_WITHOUT_CERTIFICATES"
+
+// TestPublicAuthoritiesAreKnownInTheImage: https would fail for events and artifacts.
+func TestPublicAuthoritiesAreKnownInTheImage(t *testing.T) {
+	if os.Getenv(withoutCertificates) == "" {
+		again := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v")
+		again.Env = []string{withoutCertificates + "=true", "SSL_CERT_FILE=/nonexistent", "SSL_CERT_DIR=/nonexistent"}
+		if out, err := again.CombinedOutput(); err != nil || !strings.Contains(string(out), "--- PASS") {
+			t.Errorf("%v\n%s", err, out)
+		}
+		return
+	}
+	text, err := os.ReadFile("testdata/isrg-root-x1.pem")
+	if err != nil {
+		t.Fatal(err)
+	}
+	block, _ := pem.Decode(text)
+	certificate, err := x509.ParseCertificate(block.Bytes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = certificate.Verify(x509.VerifyOptions{CurrentTime: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+func TestDefaultsAreClosed(t *testing.T) {
+	o, err := parse(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !o.noCrossNamespaceRefs || o.pprofAddr != "" || o.viewMetrics {
+		t.Errorf("open by default: %+v", o)
+	}
+	if diff := cmp.Diff(artifact.DefaultHosts, o.artifactHosts); diff != "" {
+		t.Error(diff)
 	}
 }

@@ -42,6 +42,7 @@ type field struct {
 	views      int
 	controller *cluster.Component
 	metrics    string
+	profiles   string
 }
 
 // inCluster measures the controller against a bare loop that applies the same
@@ -249,11 +250,20 @@ func (f *field) namespaces(ctx context.Context, names ...string) error {
 }
 
 func (f *field) start(ctx context.Context) (err error) {
+	if err := f.listen(); err != nil {
+		return err
+	}
+	f.controller, err = f.RunController(ctx, "controller", "--metrics-addr="+f.metrics, "--pprof-addr="+f.profiles,
+		fmt.Sprintf("--kube-api-qps=%d", clientQPS), fmt.Sprintf("--kube-api-burst=%d", clientBurst))
+	return err
+}
+
+// listen chooses the addresses of a controller.
+func (f *field) listen() (err error) {
 	if f.metrics, err = freeAddress(); err != nil {
 		return err
 	}
-	f.controller, err = f.RunController(ctx, "controller", "--metrics-addr="+f.metrics,
-		fmt.Sprintf("--kube-api-qps=%d", clientQPS), fmt.Sprintf("--kube-api-burst=%d", clientBurst))
+	f.profiles, err = freeAddress()
 	return err
 }
 
@@ -294,7 +304,7 @@ func (f *field) until(ctx context.Context, what string, missing func() (string, 
 // heap is what the controller's heap holds after a collection, in bytes.
 func (f *field) heap(ctx context.Context) (float64, error) {
 	// Profiles are taken after a collection.
-	if _, err := f.get(ctx, "/debug/pprof/heap?gc=1"); err != nil {
+	if _, err := get(ctx, f.profiles, "/debug/pprof/heap?gc=1"); err != nil {
 		return 0, err
 	}
 	return f.scrape(ctx, `go_memstats_heap_alloc_bytes`)
@@ -302,15 +312,14 @@ func (f *field) heap(ctx context.Context) (float64, error) {
 
 // emptyHeap is that of a controller that looks after no view.
 func (f *field) emptyHeap(ctx context.Context) (float64, error) {
-	address, err := freeAddress()
-	if err != nil {
+	empty := &field{Product: f.Product}
+	if err := empty.listen(); err != nil {
 		return 0, err
 	}
-	empty := &field{Product: f.Product, metrics: address}
 	if err := empty.namespaces(ctx, "empty"); err != nil {
 		return 0, err
 	}
-	component, err := f.RunController(ctx, "empty", "--metrics-addr="+address, "--namespaces=empty")
+	component, err := f.RunController(ctx, "empty", "--metrics-addr="+empty.metrics, "--pprof-addr="+empty.profiles, "--namespaces=empty")
 	if err != nil {
 		return 0, err
 	}
@@ -331,7 +340,7 @@ func (f *field) emptyHeap(ctx context.Context) (float64, error) {
 
 // scrape returns the sum of the series whose name and labels match.
 func (f *field) scrape(ctx context.Context, pattern string) (float64, error) {
-	text, err := f.get(ctx, "/metrics")
+	text, err := get(ctx, f.metrics, "/metrics")
 	if err != nil {
 		return 0, err
 	}
@@ -349,8 +358,8 @@ func (f *field) scrape(ctx context.Context, pattern string) (float64, error) {
 	return sum, nil
 }
 
-func (f *field) get(ctx context.Context, path string) (string, error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+f.metrics+path, nil)
+func get(ctx context.Context, address, path string) (string, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+path, nil)
 	if err != nil {
 		return "", err
 	}

@@ -70,23 +70,25 @@ func (f *fixture) children() map[string]string {
 	return versions
 }
 
-func artifactIsGone(f *fixture, repository *flux.Repository, _ *cluster.Component) {
+func artifactIsGone(f *fixture, repository *flux.Repository, controller *cluster.Component) {
 	before := f.children()
 	f.Artifacts.Answer("/handbook/", http.NotFound)
 	revision := f.push(repository, "handbook", map[string]string{"docs/welcome.md": "# Welcome, after 404\n"})
-	f.status("handbook", metav1.ConditionFalse, v1.ArtifactFailedReason, revision, "the source's server doesn't have it")
+	f.status("handbook", metav1.ConditionFalse, v1.ArtifactFailedReason, revision, "couldn't be fetched")
+	f.logged(controller, "404 Not Found")
 	f.keeps(before)
 	f.Artifacts.Answer("/handbook/", nil)
 	f.readyAt("handbook", revision)
 }
 
-func artifactWasTamperedWith(f *fixture, repository *flux.Repository, _ *cluster.Component) {
+func artifactWasTamperedWith(f *fixture, repository *flux.Repository, controller *cluster.Component) {
 	before := f.children()
 	f.Artifacts.Answer("/handbook/", func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = w.Write(archive(f.T, file("docs/SUMMARY.md", "- [Evil](evil.md)\n"), file("docs/evil.md", "# Evil\n")))
 	})
 	revision := f.push(repository, "handbook", map[string]string{"docs/welcome.md": "# Welcome, after tampering\n"})
-	f.status("handbook", metav1.ConditionFalse, v1.ArtifactFailedReason, "digest doesn't match")
+	f.status("handbook", metav1.ConditionFalse, v1.ArtifactFailedReason, "couldn't be fetched")
+	f.logged(controller, "doesn't match the digest")
 	f.keeps(before)
 	f.Artifacts.Answer("/handbook/", nil)
 	f.readyAt("handbook", revision)
@@ -158,11 +160,19 @@ func sourceIsDeleted(f *fixture, repository *flux.Repository, _ *cluster.Compone
 	f.ready("handbook")
 }
 
-// TestSourcesInOtherNamespaces are used, unless the controller is told not to.
+// logged looks for what only the log tells.
+func (f *fixture) logged(controller *cluster.Component, text string) {
+	f.Helper()
+	if !strings.Contains(f.mustRead(controller.LogFile()), text) {
+		f.Errorf("the controller's log doesn't say %q", text)
+	}
+}
+
+// TestSourcesInOtherNamespaces are refused, unless the controller is told to use them.
 func TestSourcesInOtherNamespaces(t *testing.T) {
 	f := newCluster(t)
 	f.must(f.Start(t.Context()))
-	controller, err := f.product.RunController(t.Context(), "controller", "--no-cross-namespace-refs")
+	controller, err := f.product.RunController(t.Context(), "controller")
 	f.must(err)
 	f.gitRepository("handbook", f.repository(example("docs-repository")))
 	view := viewOf("handbook", v1.SourceReference{Kind: v1.GitRepositoryKind, Namespace: f.namespace, Name: "handbook", Path: "docs"})
@@ -173,7 +183,7 @@ func TestSourcesInOtherNamespaces(t *testing.T) {
 	other.create(viewOf("handbook", *view.Spec.ContentFrom[0].SourceRef))
 	other.status("handbook", metav1.ConditionFalse, v1.AccessDeniedReason, "is in another namespace")
 	f.must(controller.Stop(context.WithoutCancel(t.Context())))
-	_, err = f.product.RunController(t.Context(), "lenient")
+	_, err = f.product.RunController(t.Context(), "lenient", "--no-cross-namespace-refs=false")
 	f.must(err)
 	other.ready("handbook")
 }

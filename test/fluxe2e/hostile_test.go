@@ -19,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/fluxcd/pkg/apis/meta"
+	"github.com/fluxcd/pkg/runtime/conditions"
 	sourcev1 "github.com/fluxcd/source-controller/api/v1"
 
 	v1 "github.com/zoetrope/markdown-view/api/v1"
@@ -100,7 +101,14 @@ func TestASourceThatCantBeDecoded(t *testing.T) {
 	f.sourceView("docs", "docs", "")
 	f.readyAt("docs", source.Status.Artifact.Revision)
 	f.sourceView("other", "poison", "")
-	f.status("other", metav1.ConditionFalse, v1.ArtifactFailedReason, "has no artifact yet")
+	f.eventually("the other view to wait", func() string {
+		view := &v1.MarkdownView{}
+		f.get(view, "other")
+		if ready := conditions.Get(view, meta.ReadyCondition); ready == nil || ready.Reason != v1.ProgressingReason || !strings.Contains(ready.Message, "has no artifact yet") {
+			return fmt.Sprintf("it says %v", ready)
+		}
+		return ""
+	})
 }
 
 // externalArtifact offers an archive as the artifact of an ExternalArtifact, and
@@ -123,7 +131,7 @@ func (f *fixture) externalArtifact(name string, archive []byte) string {
 // offer serves an archive, and returns what a source says of it.
 func (f *fixture) offer(archive []byte) *meta.Artifact {
 	digest := fmt.Sprintf("sha256:%x", sha256.Sum256(archive))
-	path := "/" + f.namespace + "/" + digest + ".tar.gz"
+	path := "/externalartifact/" + f.namespace + "/docs/" + digest + ".tar.gz"
 	f.Artifacts.Answer(path, func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(archive) })
 	size := int64(len(archive))
 	return &meta.Artifact{

@@ -86,10 +86,34 @@ func writeServed(t *testing.T, served []string) {
 	}
 }
 
+// TestProfilesAreNotBesideTheMetrics, which more may reach.
+func TestProfilesAreNotBesideTheMetrics(t *testing.T) {
+	f := newFixture(t)
+	metrics, profiles := freeAddress(t), freeAddress(t)
+	f.runController("controller-profiles", "--metrics-addr="+metrics, "--pprof-addr="+profiles, "--namespaces="+f.namespace)
+	f.eventually("the profiles", func() string { return differs(get(profiles, "/debug/pprof/cmdline"), "200 OK") })
+	f.eventually("the metrics", func() string { return differs(get(metrics, "/metrics"), "200 OK") })
+	for _, path := range []string{"/debug/pprof/", "/debug/pprof/cmdline", "/debug/pprof/heap"} {
+		if got := get(metrics, path); got != "404 Not Found" {
+			t.Errorf("%s beside the metrics answers %s", path, got)
+		}
+	}
+}
+
+// get is the status of an answer, or why there is none.
+func get(address, path string) string {
+	response, err := http.Get("http://" + address + path)
+	if err != nil {
+		return err.Error()
+	}
+	_ = response.Body.Close() // only the status is looked at
+	return response.Status
+}
+
 func TestTheSeriesOfAViewGoWithIt(t *testing.T) {
 	f := newFixture(t)
 	address := freeAddress(t)
-	f.runController("controller-series", "--metrics-addr="+address, "--namespaces="+f.namespace)
+	f.runController("controller-series", "--metrics-addr="+address, "--namespaces="+f.namespace, "--view-metrics")
 	view := f.view("docs")
 	f.create(view)
 	f.ready("docs")

@@ -10,14 +10,19 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/go-logr/logr/funcr"
+	"k8s.io/apimachinery/pkg/types"
 	testclock "k8s.io/utils/clock/testing"
 
 	"github.com/fluxcd/pkg/apis/meta"
@@ -26,29 +31,64 @@ import (
 // server serves archives by path, and counts what it is asked for.
 type server struct {
 	*httptest.Server
-	archives map[string][]byte
+	archives sync.Map // from path to []byte
 	asked    atomic.Int64
+	answer   atomic.Pointer[http.HandlerFunc]
 }
 
-func newServer(t *testing.T) *server {
+func newServer(t *testing.T, stores ...*testStore) *server {
 	t.Helper()
-	s := &server{archives: map[string][]byte{}}
+	s := &server{}
 	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.asked.Add(1)
-		archive, ok := s.archives[r.URL.Path]
-		if !ok {
-			http.NotFound(w, r)
+		if answer := s.answer.Load(); answer != nil {
+			(*answer)(w, r)
 			return
 		}
-		_, _ = w.Write(archive) // the client notices what it doesn't get
+		s.serve(w, r)
 	}))
-	t.Cleanup(s.Close)
+	t.Cleanup(func() {
+		s.CloseClientConnections() // those that hang
+		s.Close()
+	})
+	for _, store := range stores {
+		store.allow(s.URL)
+	}
 	return s
+}
+
+func (s *server) serve(w http.ResponseWriter, r *http.Request) {
+	archive, ok := s.archives.Load(r.URL.Path)
+	if !ok {
+		http.NotFound(w, r)
+		return
+	}
+	_, _ = w.Write(archive.([]byte)) // the client notices what it doesn't get
+}
+
+// answers has requests answered so; nil: with the archives.
+func (s *server) answers(answer http.HandlerFunc) {
+	if answer == nil {
+		s.answer.Store(nil)
+		return
+	}
+	s.answer.Store(&answer)
+}
+
+// hangs has requests for paths that hold part never answered.
+func (s *server) hangs(part string) {
+	s.answers(func(w http.ResponseWriter, r *http.Request) {
+		if strings.Contains(r.URL.Path, part) {
+			<-r.Context().Done()
+			return
+		}
+		s.serve(w, r)
+	})
 }
 
 // add serves an archive and returns the artifact that names it.
 func (s *server) add(name string, archive []byte) *meta.Artifact {
-	s.archives["/"+name] = archive
+	s.archives.Store("/"+name, archive)
 	return &meta.Artifact{URL: s.URL + "/" + name, Digest: fmt.Sprintf("sha256:%x", sha256.Sum256(archive))}
 }
 
@@ -74,40 +114,111 @@ func file(name, content string) func(*tar.Writer) error {
 	}
 }
 
+// start is an archive with the page that tests read.
+func start(t *testing.T, content string) []byte {
+	t.Helper()
+	return pack(t, file("docs/start.md", content))
+}
+
 func header(h tar.Header) func(*tar.Writer) error {
 	return func(w *tar.Writer) error { return w.WriteHeader(&h) }
 }
 
-// newTestStore returns a store in a folder of its own, above which nothing may
-// appear.
-func newTestStore(t *testing.T, limits Limits) (store *Store, above string) {
+// own is the source that artifacts are of, unless it matters.
+var own = Source{Kind: "GitRepository", Namespace: "docs", Name: "handbook"}
+
+// testStore is a store that runs until the test ends.
+type testStore struct {
+	*Store
+	t     *testing.T
+	above string // the folder above its own, where nothing may stay
+	woken chan types.NamespacedName
+	log   *testLog
+}
+
+// newTestStore returns a store that may ask this machine. Its clock is set by adjust,
+// which may be nil.
+func newTestStore(t *testing.T, limits Limits, adjust func(*Store)) *testStore {
 	t.Helper()
-	above = t.TempDir()
+	above := t.TempDir()
 	dir := filepath.Join(above, "store")
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	return NewStore(dir, "", limits), above
+	log := &testLog{}
+	s := &testStore{Store: NewStore(dir, Hosts{}, limits, funcr.New(log.add, funcr.Options{})), t: t, above: above, woken: make(chan types.NamespacedName, 1000), log: log}
+	s.OnFetched(func(reader types.NamespacedName) { s.woken <- reader })
+	if adjust != nil {
+		adjust(s.Store)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error)
+	go func() { ended <- s.Start(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+	return s
 }
 
-// newClockedStore returns a store with a clock that stands still.
-func newClockedStore(t *testing.T) (*Store, *testclock.FakePassiveClock) {
-	t.Helper()
-	store, _ := newTestStore(t, Limits{})
-	now := testclock.NewFakePassiveClock(time.Now())
-	store.clock = now
-	return store, now
+// allow has the store ask a server.
+func (s *testStore) allow(address string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	host, port, err := net.SplitHostPort(strings.TrimPrefix(address, "http://"))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.hosts.addresses = map[string]bool{net.JoinHostPort(host, port): true}
 }
 
-func readStart(store *Store, artifact *meta.Artifact) (content string, err error) {
+// start reads a page of an artifact once.
+func (s *testStore) start(of Source, artifact *meta.Artifact) (content string, err error) {
+	err = s.Read(types.NamespacedName{Namespace: of.Namespace, Name: "view"}, of, artifact, func(files fs.FS) error {
+		bytes, err := fs.ReadFile(files, "docs/start.md")
+		content = string(bytes)
+		return err
+	})
+	return content, err
+}
+
+// fetched reads a page of an artifact as a view does: again when it is woken.
+func (s *testStore) fetched(of Source, artifact *meta.Artifact) (content string, err error) {
+	s.t.Helper()
 	for {
-		err = store.Read(context.Background(), artifact, func(files fs.FS) error {
-			bytes, err := fs.ReadFile(files, "docs/start.md")
-			content = string(bytes)
-			return err
-		})
-		if !errors.Is(err, ErrBusy) { // which it is on a machine that is
+		content, err = s.start(of, artifact)
+		if _, busy := errors.AsType[*BusyError](err); !busy {
 			return content, err
 		}
+		select {
+		case <-s.woken:
+		case <-time.After(time.Minute):
+			s.t.Fatal("the reader wasn't woken")
+		}
 	}
+}
+
+// testLog is what a store has logged.
+type testLog struct {
+	mu    sync.Mutex
+	lines []string
+}
+
+func (l *testLog) add(_, line string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.lines = append(l.lines, line)
+}
+
+func (l *testLog) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return strings.Join(l.lines, "\n")
+}
+
+// withClock has a store go by a clock that stands still.
+func withClock(clock *testclock.FakePassiveClock) func(*Store) {
+	return func(s *Store) { s.clock = clock }
 }

@@ -1,8 +1,9 @@
-// Package artifact fetches the artifacts of Flux's sources and keeps them, unpacked,
-// by digest: however many views read from one, it is fetched once.
+// Package artifact fetches the artifacts of Flux's sources and keeps them, unpacked:
+// however many views read from one, it is fetched once. It is fetched beside the queue of
+// views, whose workers never wait for it.
 //
-// An artifact is not trusted: it is verified before it is unpacked, and
-// unpacked under limits.
+// An artifact is not trusted: it is fetched from known hosts only, verified before it is
+// unpacked, and unpacked under limits.
 package artifact
 
 import (
@@ -12,134 +13,153 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path"
 	"path/filepath"
 	"sync"
 	"time"
 
+	"github.com/go-logr/logr"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 
 	"github.com/fluxcd/pkg/apis/meta"
-	"github.com/fluxcd/pkg/http/fetch"
-	"github.com/fluxcd/pkg/tar"
 )
 
-// Limits bound what is fetched and kept. Zero in a field means its default.
-type Limits struct {
-	// DownloadBytes is the most bytes of an archive; 128 MiB.
-	DownloadBytes int64
-	// Bytes is the most bytes that all of an archive may take of the disk, in blocks of
-	// 4 KiB; 512 MiB.
-	Bytes int64
-	// Entries is the most files and folders of an archive; 50,000.
-	Entries int
-	// KeptBytes is the most bytes of all unpacked archives that are kept; 1 GiB.
-	// What was used last stays, and what is being read.
-	KeptBytes int64
-	// Timeout is how long a fetch may take; 30 seconds.
-	Timeout time.Duration
-}
+// Source is what an artifact is of.
+type Source struct{ Kind, Namespace, Name string }
 
-func (l Limits) orDefault() Limits {
-	if l.DownloadBytes == 0 {
-		l.DownloadBytes = 128 << 20
-	}
-	if l.Bytes == 0 {
-		l.Bytes = 512 << 20
-	}
-	if l.Entries == 0 {
-		l.Entries = 50_000
-	}
-	if l.KeptBytes == 0 {
-		l.KeptBytes = 1 << 30
-	}
-	if l.Timeout == 0 {
-		l.Timeout = 30 * time.Second
-	}
-	return l
-}
-
+// Failures are tried again after firstRetry at the soonest, then after twice as long each
+// time, up to lastRetry.
 const (
-	// waitTimeout bounds the wait for a fetch that another reader began, counted from its
-	// beginning, and the wait for a slot: a worker has other views to look after.
-	waitTimeout = time.Second
-	// failureTTLFactor times the duration of a failed fetch is for how long the failure is
-	// remembered: all who wait would ask a server that hangs without a pause. A failure
-	// that took less than waitTimeout isn't remembered.
-	failureTTLFactor = 4
+	firstRetry = time.Second
+	lastRetry  = time.Minute
 )
 
-// maxFetches is how many artifacts are fetched at once: what they take of the disk
-// beside what is kept is bounded too.
-const maxFetches = 2
+// BusyError means that an artifact is being fetched, or waits for its turn. The reader is
+// woken when that is over.
+type BusyError struct {
+	// For is for how long it has been so.
+	For time.Duration
+}
 
-// ErrNotFound means that the source's server has no such artifact: it is gone, or not
-// there yet.
-var ErrNotFound = errors.New("the source's server doesn't have it")
+// Error implements error.
+func (e *BusyError) Error() string { return "it is being fetched" }
 
-// ErrBusy means that the artifact is being fetched, or has to wait until others have been.
-var ErrBusy = errors.New("it is being fetched")
+// FailedError means that an artifact couldn't be fetched. It is tried again when it is
+// read again, but not before Retry is over. The reader is woken if the outcome changes.
+type FailedError struct {
+	// Message says what is wrong with it, as far as it is for anybody to know: of what is
+	// in the network, only the log tells more than that it failed.
+	Message string
+	Retry   time.Duration
+}
+
+// Error implements error.
+func (e *FailedError) Error() string { return e.Message }
 
 // Store fetches artifacts and keeps them in a folder. Its methods may be called by
 // several goroutines at once.
 type Store struct {
-	dir    string
-	host   string
-	limits Limits
-	clock  clock.PassiveClock
-	// slots are held while fetching.
-	slots chan struct{}
+	dir     string
+	hosts   Hosts
+	limits  Limits
+	fetcher *fetcher
+	clock   clock.PassiveClock
+	log     logr.Logger
+	// changed says that there may be something to fetch.
+	changed chan struct{}
 
 	mu      sync.Mutex
 	byKey   map[string]*entry
 	recent  *list.List // of *entry, the one used last in front
+	queue   *queue
 	kept    int64
 	fetches int
+	wake    func(types.NamespacedName)
 }
 
-// entry is an artifact that is kept, or being fetched.
+// state is what becomes of an entry.
+type state int
+
+const (
+	waiting  state = iota // for its turn
+	fetching              // just now
+	failed
+	ready
+)
+
+// entry is an artifact that is kept, or to be fetched.
 type entry struct {
-	key string
+	key     string
+	of      Source
+	address string
 	// version differs for an artifact that its server has stored again.
-	version string
-	began   time.Time
-	// until is when a failure is forgotten.
-	until   time.Time
-	dir     string
-	bytes   int64
-	readers int
-	place   *list.Element
-	// fetched is closed once err is known, which the lock guards until then.
-	fetched chan struct{}
-	err     error
+	version  string
+	artifact *meta.Artifact
+	state    state
+	// since is when it was read first.
+	since time.Time
+	// err is why the last try failed, failures how many have, and until when it isn't
+	// tried again.
+	err      error
+	failures int
+	until    time.Time
+	dir      string
+	bytes    int64
+	readers  int
+	place    *list.Element
+	// waiters are the readers to wake.
+	waiters map[types.NamespacedName]bool
 }
 
-// NewStore returns a store that keeps artifacts below dir, which must exist. host
-// overrides that of artifacts' addresses; empty means not to.
-func NewStore(dir, host string, limits Limits) *Store {
-	return &Store{dir: dir, host: host, limits: limits.orDefault(), clock: clock.RealClock{}, slots: make(chan struct{}, maxFetches), byKey: map[string]*entry{}, recent: list.New()}
+// NewStore returns a store that keeps artifacts from some hosts below dir, which must
+// exist. How fetches fail is written to the log.
+func NewStore(dir string, hosts Hosts, limits Limits, log logr.Logger) *Store {
+	limits = limits.orDefault()
+	return &Store{
+		dir: dir, hosts: hosts, limits: limits, fetcher: newFetcher(limits), clock: clock.RealClock{}, log: log,
+		changed: make(chan struct{}, 1),
+		byKey:   map[string]*entry{}, recent: list.New(), queue: newQueue(limits.Fetches, limits.FetchesOfNamespace),
+		wake: func(types.NamespacedName) {},
+	}
 }
 
-// Read calls read with the files of an artifact, which it fetches if it isn't kept.
-// The files are there until read returns. An error of fetching wraps ErrNotFound if
-// the artifact isn't there, and is ErrBusy if it isn't there yet. It may be that of a
-// fetch that failed a while ago.
-func (s *Store) Read(ctx context.Context, artifact *meta.Artifact, read func(fs.FS) error) error {
-	e, mine := s.acquire(artifact)
-	defer s.release(e)
-	if mine {
-		bytes, err := s.fetch(ctx, artifact, e.dir)
-		if err != nil {
-			_ = os.RemoveAll(e.dir)
+// OnFetched names the function that wakes readers.
+func (s *Store) OnFetched(wake func(types.NamespacedName)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.wake = wake
+}
+
+// Start fetches what is read, until the context ends.
+func (s *Store) Start(ctx context.Context) error {
+	var fetches sync.WaitGroup
+	defer fetches.Wait()
+	for {
+		for e := s.next(); e != nil; e = s.next() {
+			fetches.Go(func() { s.fetch(ctx, e) })
 		}
-		s.finish(e, bytes, err)
-		close(e.fetched)
-	} else if err := s.wait(ctx, e); err != nil {
+		select {
+		case <-s.changed:
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// Check says why an artifact may not be fetched from its address, on behalf of its source.
+func (s *Store) Check(of Source, artifact *meta.Artifact) error {
+	return s.hosts.Check(of, artifact.URL)
+}
+
+// Read calls read with the files of an artifact if it is kept. They are there until read
+// returns. If it isn't, Read has it fetched and returns a *BusyError or, if that failed
+// before, a *FailedError.
+func (s *Store) Read(reader types.NamespacedName, of Source, artifact *meta.Artifact, read func(fs.FS) error) error {
+	e, err := s.acquire(reader, of, artifact)
+	if err != nil {
 		return err
 	}
-	if e.err != nil {
-		return e.err
-	}
+	defer s.release(e)
 	root, err := os.OpenRoot(e.dir)
 	if err != nil {
 		return err
@@ -148,180 +168,169 @@ func (s *Store) Read(ctx context.Context, artifact *meta.Artifact, read func(fs.
 	return read(root.FS())
 }
 
-// wait waits for a fetch that another reader began, which may have ended long ago.
-func (s *Store) wait(ctx context.Context, e *entry) error {
-	select {
-	case <-e.fetched:
-		return nil
-	default:
+// acquire finds an artifact that is kept, or has it fetched. What is kept for a source is
+// for those who name the same source, address and digest: who knows a digest hasn't
+// thereby the right to read what it is of.
+func (s *Store) acquire(reader types.NamespacedName, of Source, artifact *meta.Artifact) (*entry, error) {
+	address, err := s.hosts.resolve(of, artifact.URL)
+	if err != nil {
+		return nil, &FailedError{Message: err.Error(), Retry: lastRetry}
 	}
-	select {
-	case <-e.fetched:
-		return nil
-	case <-time.After(waitTimeout - s.clock.Since(e.began)):
-		return ErrBusy
-	case <-ctx.Done():
-		return ctx.Err()
+	if artifact.Size != nil && *artifact.Size > s.limits.DownloadBytes {
+		return nil, &FailedError{Message: tooLarge(s.limits), Retry: lastRetry}
 	}
-}
-
-// acquire finds the entry of an artifact, and reports whether the caller is to fetch it.
-func (s *Store) acquire(artifact *meta.Artifact) (e *entry, mine bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	now, version := s.clock.Now(), artifact.URL+" "+artifact.LastUpdateTime.String()
+	key := fmt.Sprintf("%q %q %q", of, address, artifact.Digest)
+	e, ok := s.byKey[key]
+	if !ok {
+		e = s.add(key, of, address, artifact)
+	}
+	s.recent.MoveToFront(e.place)
+	now, version := s.clock.Now(), artifact.LastUpdateTime.String()
+	switch {
+	case e.state == ready:
+		e.readers++
+		return e, nil
+	case e.state == failed && e.version != version:
+		e.version, e.artifact, e.err, e.failures, e.since = version, artifact.DeepCopy(), nil, 0, now
+		s.enqueue(e)
+	case e.state == failed && !now.Before(e.until):
+		s.enqueue(e)
+	}
+	e.waiters[reader] = true
+	if e.err == nil {
+		return nil, &BusyError{For: now.Sub(e.since)}
+	}
+	retry := lastRetry // the reader is woken before
+	if e.state == failed {
+		retry = e.until.Sub(now)
+	}
+	message := "it couldn't be fetched; the controller's log says why"
+	if public, ok := errors.AsType[archiveError](e.err); ok {
+		message = public.Error()
+	}
+	return nil, &FailedError{Message: message, Retry: retry}
+}
+
+// add has an artifact fetched for the first time. An earlier one of the same source that
+// couldn't be fetched, or hasn't been, is of no use any more. The lock is held.
+func (s *Store) add(key string, of Source, address string, artifact *meta.Artifact) *entry {
 	for _, other := range s.byKey {
-		if other.err != nil && (!now.Before(other.until) || other.key == artifact.Digest && other.version != version) {
+		if other.of == of && (other.state == waiting || other.state == failed) {
 			s.forget(other)
 		}
 	}
-	e, ok := s.byKey[artifact.Digest]
-	if !ok {
-		s.fetches++
-		e = &entry{
-			key: artifact.Digest, version: version, began: now,
-			dir: filepath.Join(s.dir, fmt.Sprint(s.fetches)), fetched: make(chan struct{}),
-		}
-		e.place = s.recent.PushFront(e)
-		s.byKey[e.key] = e
+	s.fetches++
+	e := &entry{
+		key: key, of: of, address: address, version: artifact.LastUpdateTime.String(), artifact: artifact.DeepCopy(),
+		since: s.clock.Now(), dir: filepath.Join(s.dir, fmt.Sprint(s.fetches)), waiters: map[types.NamespacedName]bool{},
 	}
-	s.recent.MoveToFront(e.place)
-	e.readers++
-	return e, !ok
+	e.place = s.recent.PushFront(e)
+	s.byKey[key] = e
+	s.enqueue(e)
+	return e
 }
 
-// finish counts what was fetched, or remembers for a while that it could not be.
-func (s *Store) finish(e *entry, bytes int64, err error) {
+// enqueue has an artifact fetched in its turn. The lock is held.
+func (s *Store) enqueue(e *entry) {
+	e.state = waiting
+	s.queue.add(e)
+	s.notify()
+}
+
+func (s *Store) notify() {
+	select {
+	case s.changed <- struct{}{}:
+	default: // it is said already
+	}
+}
+
+// next returns what is to be fetched now; nil if nothing is.
+func (s *Store) next() *entry {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	e.bytes, e.err = bytes, err
-	if err == nil {
-		s.kept += e.bytes
-		return
+	e := s.queue.next()
+	if e != nil {
+		e.state = fetching
 	}
-	took := s.clock.Since(e.began)
-	if took < waitTimeout || errors.Is(err, ErrBusy) || errors.Is(err, context.Canceled) {
-		s.forget(e)
-		return
-	}
-	e.until = s.clock.Now().Add(failureTTLFactor * took)
+	return e
 }
 
-// forget drops an entry. The lock is held.
+// fetch fetches an artifact, and wakes its readers.
+func (s *Store) fetch(ctx context.Context, e *entry) {
+	bytes, err := s.fetcher.fetch(ctx, e.of.Namespace, e.address, e.artifact, e.dir)
+	if err != nil {
+		_ = os.RemoveAll(e.dir)
+		if ctx.Err() == nil {
+			s.log.Error(err, "fetch an artifact", "kind", e.of.Kind, "namespace", e.of.Namespace, "name", e.of.Name,
+				"url", e.artifact.URL, "revision", e.artifact.Revision)
+		}
+	}
+	remove, waiters, wake := s.finish(e, bytes, err)
+	for reader := range waiters {
+		wake(reader)
+	}
+	s.notify()
+	for _, dir := range remove {
+		_ = os.RemoveAll(dir)
+	}
+}
+
+// finish notes what came of a fetch, and returns what has to go for it and who is to be
+// woken.
+func (s *Store) finish(e *entry, bytes int64, err error) (remove []string, waiters map[types.NamespacedName]bool, wake func(types.NamespacedName)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.queue.done(e)
+	waiters, e.waiters = e.waiters, map[types.NamespacedName]bool{}
+	if err != nil {
+		e.state, e.err = failed, err
+		e.until = s.clock.Now().Add(min(lastRetry, firstRetry<<min(e.failures, 10)))
+		e.failures++
+	} else {
+		e.state, e.err, e.bytes = ready, nil, bytes
+		s.kept += e.bytes
+	}
+	return s.evict(e), waiters, s.wake
+}
+
+// forget drops an entry that isn't being fetched. The lock is held.
 func (s *Store) forget(e *entry) {
+	if e.state == waiting {
+		s.queue.remove(e)
+	}
 	s.kept -= e.bytes
 	delete(s.byKey, e.key)
 	s.recent.Remove(e.place)
 }
 
-// release ends a reader's use, and removes what exceeds KeptBytes.
+// release ends a reader's use.
 func (s *Store) release(e *entry) {
-	for _, dir := range s.evictable(e) {
-		_ = os.RemoveAll(dir) // takes its time, without the lock
-	}
-}
-
-// evictable ends a reader's use, forgets what exceeds KeptBytes, and returns its folders.
-func (s *Store) evictable(e *entry) (dirs []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	e.readers--
-	for place := s.recent.Back(); place != nil && s.kept > s.limits.KeptBytes; {
+}
+
+// forgetAfter is how long it is remembered that an artifact couldn't be fetched that
+// nobody has read since.
+const forgetAfter = 15 * time.Minute
+
+// evict forgets what exceeds KeptBytes or Kept, but for what was just fetched and is being read,
+// and failures that nobody asks about any more. It returns the folders that have to go.
+// The lock is held.
+func (s *Store) evict(fetched *entry) (remove []string) {
+	now := s.clock.Now()
+	for place := s.recent.Back(); place != nil; {
 		oldest := place.Value.(*entry)
 		place = place.Prev()
-		if oldest.readers > 0 {
-			continue
-		}
-		s.forget(oldest)
-		dirs = append(dirs, oldest.dir)
-	}
-	return dirs
-}
-
-// fetch downloads, verifies and unpacks an artifact, and returns what it takes of the
-// disk. Nothing is tried again here: the view's queue does, and no worker waits.
-func (s *Store) fetch(ctx context.Context, artifact *meta.Artifact, dir string) (int64, error) {
-	if artifact.Size != nil && *artifact.Size > s.limits.DownloadBytes {
-		return 0, fmt.Errorf("it is %d bytes large, may be %d: leave out of the source what isn't needed (spec.ignore)", *artifact.Size, s.limits.DownloadBytes)
-	}
-	select {
-	case s.slots <- struct{}{}:
-		defer func() { <-s.slots }()
-	case <-time.After(waitTimeout):
-		return 0, ErrBusy
-	case <-ctx.Done():
-		return 0, ctx.Err()
-	}
-	fetching, cancel := context.WithTimeout(ctx, s.limits.Timeout)
-	defer cancel()
-	if err := os.Mkdir(dir, 0o700); err != nil {
-		return 0, err
-	}
-	unpacked := usage{limits: s.limits, folders: map[string]bool{}}
-	fetcher := fetch.New(
-		fetch.WithMaxDownloadSize(int(s.limits.DownloadBytes)),
-		fetch.WithHostnameOverwrite(s.host),
-		fetch.WithLogger(nil),
-		fetch.WithUntar(tar.WithMaxUntarSize(int(s.limits.Bytes)), tar.WithFilter(func(name string, info fs.FileInfo) bool {
-			unpacked.add(name, info)
-			// The rest is skipped: nothing stops it otherwise.
-			return unpacked.tooMuch() || fetching.Err() != nil
-		})),
-	)
-	err := fetcher.FetchWithContext(fetching, artifact.URL, artifact.Digest, dir)
-	switch {
-	case errors.Is(err, fetch.ErrFileNotFound):
-		return 0, ErrNotFound
-	case ctx.Err() != nil:
-		return 0, ctx.Err()
-	case fetching.Err() != nil:
-		return 0, fmt.Errorf("it takes longer than %s", s.limits.Timeout)
-	case err != nil:
-		return 0, err
-	case unpacked.entries > s.limits.Entries:
-		return 0, fmt.Errorf("it has more than %d files and folders: leave out of the source what isn't needed (spec.ignore)", s.limits.Entries)
-	case unpacked.bytes > s.limits.Bytes:
-		return 0, fmt.Errorf("it takes more than %d bytes of the disk: leave out of the source what isn't needed (spec.ignore)", s.limits.Bytes)
-	}
-	return unpacked.bytes, nil
-}
-
-// block is what a file takes of the disk at least, in bytes.
-const block = 4096
-
-// usage counts what an archive takes of the disk.
-type usage struct {
-	limits  Limits
-	folders map[string]bool
-	entries int
-	bytes   int64
-}
-
-func (u *usage) tooMuch() bool {
-	return u.entries > u.limits.Entries || u.bytes > u.limits.Bytes
-}
-
-// add counts an entry, and the folders that are made for it.
-func (u *usage) add(name string, info fs.FileInfo) {
-	name = path.Clean(name)
-	for i := 0; i < len(name) && !u.tooMuch(); i++ {
-		if name[i] == '/' {
-			u.addFolder(name[:i])
+		switch {
+		case oldest.state == failed && now.Sub(oldest.until) > forgetAfter:
+			s.forget(oldest)
+		case oldest.state == ready && (s.kept > s.limits.KeptBytes || len(s.byKey) > s.limits.Kept) && oldest.readers == 0 && oldest != fetched:
+			s.forget(oldest)
+			remove = append(remove, oldest.dir)
 		}
 	}
-	if info.IsDir() {
-		u.addFolder(name)
-		return
-	}
-	u.entries++
-	u.bytes += max(1, (info.Size()+block-1)/block) * block
-}
-
-func (u *usage) addFolder(name string) {
-	if u.folders[name] {
-		return
-	}
-	u.folders[name] = true
-	u.entries++
-	u.bytes += block
+	return remove
 }

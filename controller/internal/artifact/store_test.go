@@ -2,58 +2,50 @@ package artifact
 
 import (
 	"archive/tar"
+	"compress/gzip"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
+	"github.com/go-logr/logr"
+	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	testclock "k8s.io/utils/clock/testing"
 
 	"github.com/fluxcd/pkg/apis/meta"
 )
-
-func TestArtifactIsFetchedOnceForAllReaders(t *testing.T) {
-	s := newServer(t)
-	store, _ := newTestStore(t, Limits{})
-	artifact := s.add("a.tar.gz", pack(t, file("docs/start.md", "# Start\n")))
-	var readers sync.WaitGroup
-	for range 20 {
-		readers.Go(func() {
-			if content, err := readStart(store, artifact); err != nil || content != "# Start\n" {
-				t.Errorf("got %q, %v", content, err)
-			}
-		})
-	}
-	readers.Wait()
-	if got := s.asked.Load(); got != 1 {
-		t.Errorf("the server was asked %d times", got)
-	}
-}
 
 func TestHostileArtifactIsRefused(t *testing.T) {
 	tests := map[string]struct {
 		limits Limits
 		write  func(*tar.Writer) error
 		spoil  func(*meta.Artifact)
-		want   string
+		want   string // of the error
+		logged string
 	}{
-		"a path that leads out":     {write: file("../../out.md", "x"), want: "invalid name"},
-		"an absolute path":          {write: file("/out.md", "x"), want: "invalid name"},
-		"a link":                    {write: header(tar.Header{Typeflag: tar.TypeSymlink, Name: "docs/start.md", Linkname: "/etc/passwd"}), want: "start.md"},
-		"a device":                  {write: header(tar.Header{Typeflag: tar.TypeChar, Name: "docs/start.md"}), want: "unsupported file type"},
-		"another digest":            {write: file("docs/start.md", "x"), spoil: func(a *meta.Artifact) { a.Digest = "sha256:" + strings.Repeat("0", 64) }, want: "doesn't match"},
-		"no digest":                 {write: file("docs/start.md", "x"), spoil: func(a *meta.Artifact) { a.Digest = "" }, want: "empty digest"},
-		"an artifact that is gone":  {write: file("docs/start.md", "x"), spoil: func(a *meta.Artifact) { a.URL += "-gone" }, want: ErrNotFound.Error()},
-		"one that says it is large": {write: file("docs/start.md", "x"), spoil: func(a *meta.Artifact) { a.Size = new(int64(1 << 40)) }, want: "leave out of the source"},
-		"a large download":          {limits: Limits{DownloadBytes: 10}, write: file("docs/start.md", "x"), want: "max download size"},
+		"a path that leads out":                 {write: file("../../out.md", "x"), want: "invalid name"},
+		"an absolute path":                      {write: file("/out.md", "x"), want: "invalid name"},
+		"a link":                                {write: header(tar.Header{Typeflag: tar.TypeSymlink, Name: "docs/start.md", Linkname: "/etc/passwd"}), want: "start.md"},
+		"a device":                              {write: header(tar.Header{Typeflag: tar.TypeChar, Name: "docs/start.md"}), want: "unsupported file type"},
+		"another digest":                        {write: file("docs/start.md", "x"), spoil: func(a *meta.Artifact) { a.Digest = "sha256:" + strings.Repeat("0", 64) }, want: unsaid, logged: "doesn't match"},
+		"no digest":                             {write: file("docs/start.md", "x"), spoil: func(a *meta.Artifact) { a.Digest = "" }, want: unsaid, logged: "digest"},
+		"an artifact that is gone":              {write: file("docs/start.md", "x"), spoil: func(a *meta.Artifact) { a.URL += "-gone" }, want: unsaid, logged: "404"},
+		"one that says it is large":             {write: file("docs/start.md", "x"), spoil: func(a *meta.Artifact) { a.Size = new(int64(1 << 40)) }, want: "leave out of the source"},
+		"a large download":                      {limits: Limits{DownloadBytes: 10}, write: file("docs/start.md", "x"), want: unsaid, logged: "larger than 10 bytes"},
+		"one file, again and again":             {limits: Limits{Entries: 1000}, write: again(100_000, tar.Header{Name: "docs/start.md", Mode: 0o644}), want: "has more than 1000 files and folders"},
+		"one folder, again and again":           {limits: Limits{Entries: 1000}, write: again(100_000, tar.Header{Typeflag: tar.TypeDir, Name: "docs/", Mode: 0o755}), want: "has more than 1000 files and folders"},
+		"links that are left out":               {limits: Limits{Entries: 1000}, write: again(100_000, tar.Header{Typeflag: tar.TypeSymlink, Name: "docs/start.md", Linkname: "x"}), want: "has more than 1000 files and folders"},
+		"an archive that goes on after its end": {limits: Limits{Entries: 1, Bytes: block}, write: again(100, tar.Header{Name: "docs/start.md", Mode: 0o644, PAXRecords: map[string]string{"TEST.x": strings.Repeat("x", 1<<19)}}), want: "longer than its files"},
 		"little that unpacks to much": {limits: Limits{Bytes: 1 << 20}, write: func(w *tar.Writer) error {
 			const size = 64 << 20
 			if err := w.WriteHeader(&tar.Header{Name: "docs/start.md", Mode: 0o644, Size: size}); err != nil {
@@ -89,17 +81,20 @@ func TestHostileArtifactIsRefused(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			s := newServer(t)
-			store, above := newTestStore(t, test.limits)
+			store := newTestStore(t, test.limits, nil)
+			s := newServer(t, store)
 			artifact := s.add("a.tar.gz", pack(t, test.write))
 			if test.spoil != nil {
 				test.spoil(artifact)
 			}
-			_, err := readStart(store, artifact)
+			_, err := store.fetched(own, artifact)
 			if err == nil || !strings.Contains(err.Error(), test.want) {
 				t.Fatalf("the error is %v, should say %q", err, test.want)
 			}
-			entries, err := os.ReadDir(above)
+			if log := store.log.String(); !strings.Contains(log, test.logged) {
+				t.Errorf("the log is %q, should say %q", log, test.logged)
+			}
+			entries, err := os.ReadDir(store.above)
 			if err != nil || len(entries) != 1 {
 				t.Errorf("something is beside the store: %v, %v", entries, err)
 			}
@@ -110,11 +105,186 @@ func TestHostileArtifactIsRefused(t *testing.T) {
 	}
 }
 
+func TestArtifactIsFetchedOnceForAllReaders(t *testing.T) {
+	store := newTestStore(t, Limits{}, nil)
+	s := newServer(t, store)
+	artifact := s.add("a.tar.gz", start(t, "# Start\n"))
+	woken := make(chan types.NamespacedName, 20)
+	store.OnFetched(func(reader types.NamespacedName) { woken <- reader })
+	answer := make(chan struct{})
+	s.answers(func(w http.ResponseWriter, r *http.Request) {
+		<-answer
+		s.serve(w, r)
+	})
+	want := map[types.NamespacedName]bool{}
+	for i := range 20 {
+		reader := types.NamespacedName{Namespace: "docs", Name: fmt.Sprint(i)}
+		want[reader] = true
+		if err := store.Read(reader, own, artifact, nil); !isBusy(err) {
+			t.Fatalf("got %v", err)
+		}
+	}
+	close(answer)
+	got := map[types.NamespacedName]bool{}
+	for range want {
+		got[<-woken] = true
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("other readers were woken than those who waited:\n%s", diff)
+	}
+	if content, err := store.start(own, artifact); err != nil || content != "# Start\n" {
+		t.Errorf("got %q, %v", content, err)
+	}
+	if got := s.asked.Load(); got != 1 {
+		t.Errorf("the server was asked %d times", got)
+	}
+}
+
+// TestHangingServersHoldUpNobodyElse has a namespace name a hundred artifacts that never
+// arrive. Those of another one are fetched meanwhile, and no reader ever waits.
+func TestHangingServersHoldUpNobodyElse(t *testing.T) {
+	store := newTestStore(t, Limits{}, nil)
+	s := newServer(t, store)
+	s.hangs("hanging")
+	for i := range 100 {
+		of := Source{Kind: "GitRepository", Namespace: "hostile", Name: fmt.Sprint(i)}
+		if _, err := store.start(of, s.add(fmt.Sprintf("hanging/%d.tar.gz", i), start(t, fmt.Sprint(i)))); !isBusy(err) {
+			t.Fatalf("got %v", err)
+		}
+	}
+	for i := range 3 {
+		want := fmt.Sprintf("# Commit %d\n", i)
+		if content, err := store.fetched(own, s.add(fmt.Sprintf("good/%d.tar.gz", i), start(t, want))); err != nil || content != want {
+			t.Errorf("got %q, %v", content, err)
+		}
+	}
+	if asked := s.asked.Load(); asked > 5 { // a namespace's two, and the three
+		t.Errorf("the servers were asked %d times", asked)
+	}
+}
+
+// TestUnpackingEndsInTime has an archive that is never read to its end: as large as it may
+// be, and as slow.
+func TestUnpackingEndsInTime(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	late := errors.New("it takes too long")
+	endless, writer := io.Pipe()
+	go func() {
+		compressed := gzip.NewWriter(writer)
+		archive := tar.NewWriter(compressed)
+		for i := 0; ; i++ {
+			if i == 10 {
+				cancel(late)
+			}
+			err := errors.Join(archive.WriteHeader(&tar.Header{Name: fmt.Sprintf("%d.md", i), Mode: 0o644}), archive.Flush(), compressed.Flush())
+			if err != nil {
+				return // nobody reads any more
+			}
+		}
+	}()
+	_, err := unpack(ctx, endless, t.TempDir(), Limits{Entries: 1 << 40, Bytes: 1 << 60})
+	_ = endless.Close()
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// TestKnownDigestIsNoRight has a source say that it has what another source has.
+func TestKnownDigestIsNoRight(t *testing.T) {
+	store := newTestStore(t, Limits{}, nil)
+	s := newServer(t, store)
+	known := s.add("a.tar.gz", start(t, "# Secret\n"))
+	if _, err := store.fetched(own, known); err != nil {
+		t.Fatal(err)
+	}
+	for name, test := range map[string]struct {
+		of  Source
+		url string
+	}{
+		"at an address where it isn't":                   {own, s.URL + "/dead.tar.gz"},
+		"in another namespace, at a dead address":        {Source{Kind: own.Kind, Namespace: "other", Name: own.Name}, s.URL + "/dead.tar.gz"},
+		"another source, which its server knows no more": {Source{Kind: own.Kind, Namespace: own.Namespace, Name: "other"}, known.URL},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s.answers(http.NotFound)
+			copied := *known
+			copied.URL = test.url
+			if content, err := store.fetched(test.of, &copied); err == nil || content != "" {
+				t.Errorf("got %q, %v", content, err)
+			}
+		})
+	}
+}
+
+// TestFailureTellsNothingOfTheNetwork: whatever is at an address, its author learns only that
+// it failed.
+func TestFailureTellsNothingOfTheNetwork(t *testing.T) {
+	closed := httptest.NewServer(http.NotFoundHandler())
+	closed.Close()
+	for name, test := range map[string]struct {
+		answer http.HandlerFunc
+		url    string
+		logged string
+	}{
+		"nothing":      {url: closed.URL, logged: "connection refused"},
+		"another word": {answer: func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) }, logged: "418"},
+		"no TLS":       {url: "https", logged: "HTTP response to HTTPS client"},
+		"a web page":   {answer: func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "<html>") }, logged: "doesn't match"},
+		"a way on": {answer: func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path != "/elsewhere" {
+				http.Redirect(w, r, "/elsewhere", http.StatusFound)
+			}
+		}, logged: "302"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			store := newTestStore(t, Limits{}, nil)
+			s := newServer(t, store)
+			artifact := s.add("a.tar.gz", start(t, "# Start\n"))
+			s.answers(test.answer)
+			switch test.url {
+			case "":
+			case "https":
+				artifact.URL = strings.Replace(artifact.URL, "http:", "https:", 1)
+			default:
+				store.allow(test.url)
+				artifact.URL = test.url + "/a.tar.gz"
+			}
+			_, err := store.fetched(own, artifact)
+			if err == nil || err.Error() != unsaid {
+				t.Errorf("the error is %v, should be %q", err, unsaid)
+			}
+			if log := store.log.String(); !strings.Contains(log, test.logged) {
+				t.Errorf("the log is %q, should say %q", log, test.logged)
+			}
+		})
+	}
+}
+
+// unsaid is all that whoever may write a source's status learns.
+const unsaid = "it couldn't be fetched; the controller's log says why"
+
+func isBusy(err error) bool {
+	_, ok := errors.AsType[*BusyError](err)
+	return ok
+}
+
+// again writes the same header many times.
+func again(times int, h tar.Header) func(*tar.Writer) error {
+	return func(w *tar.Writer) error {
+		for range times {
+			if err := w.WriteHeader(&h); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
 func TestHardLinkIsLeftOut(t *testing.T) {
-	s := newServer(t)
-	store, _ := newTestStore(t, Limits{})
+	store := newTestStore(t, Limits{}, nil)
+	s := newServer(t, store)
 	artifact := s.add("a.tar.gz", pack(t, header(tar.Header{Typeflag: tar.TypeLink, Name: "docs/start.md", Linkname: "/etc/passwd"})))
-	if content, err := readStart(store, artifact); err != nil || content != "" {
+	if content, err := store.fetched(own, artifact); err != nil || content != "" {
 		t.Errorf("got %q, %v; it should be an empty file", content, err)
 	}
 }
@@ -126,52 +296,59 @@ func (zeros) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-func TestFailedFetchIsRetried(t *testing.T) {
-	s := newServer(t)
-	store, _ := newTestStore(t, Limits{})
-	archive := pack(t, file("docs/start.md", "# Start\n"))
-	artifact := s.add("a.tar.gz", archive)
-	delete(s.archives, "/a.tar.gz")
-	if _, err := readStart(store, artifact); !errors.Is(err, ErrNotFound) {
-		t.Fatalf("got %v", err)
-	}
-	s.add("a.tar.gz", archive)
-	if content, err := readStart(store, artifact); err != nil || content != "# Start\n" {
-		t.Errorf("got %q, %v", content, err)
-	}
-}
-
 func TestKeptBytesAreBounded(t *testing.T) {
-	s := newServer(t)
-	store, _ := newTestStore(t, Limits{KeptBytes: 5 * block})
+	store := newTestStore(t, Limits{KeptBytes: 5 * block}, nil)
+	s := newServer(t, store)
 	var artifacts []*meta.Artifact
 	for i := range 5 {
-		artifact := s.add(fmt.Sprintf("%d.tar.gz", i), pack(t, file("docs/start.md", strings.Repeat(fmt.Sprint(i), 1000))))
+		artifact := s.add(fmt.Sprintf("%d.tar.gz", i), start(t, strings.Repeat(fmt.Sprint(i), 1000)))
 		artifacts = append(artifacts, artifact)
-		if _, err := readStart(store, artifact); err != nil {
+		if _, err := store.fetched(own, artifact); err != nil {
 			t.Fatal(err)
 		}
 	}
-	kept, err := os.ReadDir(store.dir)
-	if err != nil || len(kept) != 2 {
-		t.Errorf("%d artifacts are kept, %v", len(kept), err)
+	store.mu.Lock()
+	kept := store.kept
+	store.mu.Unlock()
+	if kept > 5*block {
+		t.Errorf("%d bytes are kept", kept)
 	}
 	before := s.asked.Load()
-	if _, err := readStart(store, artifacts[4]); err != nil || s.asked.Load() != before {
+	if _, err := store.start(own, artifacts[4]); err != nil || s.asked.Load() != before {
 		t.Errorf("the last one was fetched again: %v", err)
 	}
-	if _, err := readStart(store, artifacts[0]); err != nil || s.asked.Load() == before {
+	if _, err := store.fetched(own, artifacts[0]); err != nil || s.asked.Load() == before {
 		t.Errorf("the first one was not fetched again: %v", err)
 	}
 }
 
+// TestNumberOfKeptIsBounded has archives with nothing in them, which take no room.
+func TestNumberOfKeptIsBounded(t *testing.T) {
+	store := newTestStore(t, Limits{Kept: 2}, nil)
+	s := newServer(t, store)
+	for i := range 5 {
+		artifact := s.add(fmt.Sprintf("%d.tar.gz", i), pack(t, func(*tar.Writer) error { return nil }))
+		if _, err := store.fetched(own, artifact); !errors.Is(err, fs.ErrNotExist) {
+			t.Fatal(err)
+		}
+	}
+	store.mu.Lock()
+	defer store.mu.Unlock()
+	if len(store.byKey) != 2 {
+		t.Errorf("%d artifacts are kept", len(store.byKey))
+	}
+}
+
 func TestArtifactBeingReadIsNotEvicted(t *testing.T) {
-	s := newServer(t)
-	store, _ := newTestStore(t, Limits{KeptBytes: 1})
-	first := s.add("1.tar.gz", pack(t, file("docs/start.md", "first")))
-	second := s.add("2.tar.gz", pack(t, file("docs/start.md", "second")))
-	err := store.Read(t.Context(), first, func(files fs.FS) error {
-		if _, err := readStart(store, second); err != nil {
+	store := newTestStore(t, Limits{KeptBytes: 1}, nil)
+	s := newServer(t, store)
+	first := s.add("1.tar.gz", start(t, "first"))
+	second := s.add("2.tar.gz", start(t, "second"))
+	if _, err := store.fetched(own, first); err != nil {
+		t.Fatal(err)
+	}
+	err := store.Read(types.NamespacedName{Name: "reader"}, own, first, func(files fs.FS) error {
+		if _, err := store.fetched(own, second); err != nil {
 			return err
 		}
 		content, err := fs.ReadFile(files, "docs/start.md")
@@ -185,127 +362,58 @@ func TestArtifactBeingReadIsNotEvicted(t *testing.T) {
 	}
 }
 
-// TestCanceledWaiterLeavesFetchRunning cancels a reader that waits for another reader's fetch.
-func TestCanceledWaiterLeavesFetchRunning(t *testing.T) {
-	s := newServer(t)
-	store, _ := newTestStore(t, Limits{})
-	artifact := s.add("a.tar.gz", pack(t, file("docs/start.md", "# Start\n")))
-	asked, answer := make(chan struct{}), make(chan struct{})
-	s.Config.Handler = waiting(s.Config.Handler, asked, answer)
-	fetched := make(chan error)
-	go func() {
-		_, err := readStart(store, artifact)
-		fetched <- err
-	}()
-	<-asked
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if err := store.Read(ctx, artifact, func(fs.FS) error { return nil }); !errors.Is(err, context.Canceled) {
-		t.Errorf("got %v", err)
-	}
-	close(answer)
-	if err := <-fetched; err != nil {
-		t.Error(err)
-	}
-}
-
-// TestReadersDontWaitForHangingServer holds all slots: other readers are told at once that
-// they have to come back.
-func TestReadersDontWaitForHangingServer(t *testing.T) {
-	s := newServer(t)
-	store, _ := newTestStore(t, Limits{})
-	answer := make(chan struct{})
-	next := s.Config.Handler
-	asked := make(chan struct{}, maxFetches)
-	s.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		asked <- struct{}{}
-		<-answer
-		next.ServeHTTP(w, r)
-	})
-	var fetches sync.WaitGroup
-	var artifacts []*meta.Artifact
-	for i := range maxFetches + 1 {
-		artifacts = append(artifacts, s.add(fmt.Sprintf("%d.tar.gz", i), pack(t, file("docs/start.md", fmt.Sprint(i)))))
-	}
-	for _, artifact := range artifacts[:maxFetches] {
-		fetches.Go(func() {
-			if _, err := readStart(store, artifact); err != nil {
-				t.Error(err)
-			}
-		})
-		<-asked
-	}
-	for what, artifact := range map[string]*meta.Artifact{"the same artifact": artifacts[0], "another artifact": artifacts[maxFetches]} {
-		if err := store.Read(t.Context(), artifact, func(fs.FS) error { return nil }); !errors.Is(err, ErrBusy) {
-			t.Errorf("%s: got %v", what, err)
-		}
-	}
-	close(answer)
-	fetches.Wait()
-	if _, err := readStart(store, artifacts[maxFetches]); err != nil {
-		t.Error(err)
-	}
-}
-
 func TestFetchTimeout(t *testing.T) {
-	s := newServer(t)
-	store, _ := newTestStore(t, Limits{Timeout: time.Millisecond})
-	artifact := s.add("a.tar.gz", pack(t, file("docs/start.md", "# Start\n")))
-	s.Config.Handler = http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
-	if _, err := readStart(store, artifact); err == nil || !strings.Contains(err.Error(), "takes longer than 1ms") {
-		t.Errorf("got %v", err)
+	store := newTestStore(t, Limits{Timeout: time.Millisecond}, nil)
+	s := newServer(t, store)
+	artifact := s.add("a.tar.gz", start(t, "# Start\n"))
+	s.hangs("")
+	if _, err := store.fetched(own, artifact); err == nil || !strings.Contains(store.log.String(), "takes longer than 1ms") {
+		t.Errorf("got %v, logged %s", err, store.log)
 	}
 }
 
-// TestFetchedArtifactIsNeverBusy asks often: a choice at random would be right often.
-func TestFetchedArtifactIsNeverBusy(t *testing.T) {
-	s := newServer(t)
-	store, now := newClockedStore(t)
-	artifact := s.add("a.tar.gz", pack(t, file("docs/start.md", "# Start\n")))
-	for range 100 {
-		if err := store.Read(t.Context(), artifact, func(fs.FS) error { return nil }); err != nil {
-			t.Fatal(err)
+// TestFailedFetchIsTriedAgain after a while, which is longer each time; at once if the
+// server has stored the artifact again. Until then it is what it was: failed.
+func TestFailedFetchIsTriedAgain(t *testing.T) {
+	clock := testclock.NewFakePassiveClock(time.Now())
+	store := newTestStore(t, Limits{}, withClock(clock))
+	s := newServer(t, store)
+	artifact := s.add("a.tar.gz", start(t, "# Start\n"))
+	s.answers(http.NotFound)
+	for i, want := range []time.Duration{time.Second, 2 * time.Second, 4 * time.Second} {
+		if i > 0 {
+			if _, err := store.start(own, artifact); err == nil || isBusy(err) { // and has it fetched again
+				t.Fatalf("got %v", err)
+			}
+			<-store.woken
 		}
-		now.SetTime(now.Now().Add(time.Hour))
-	}
-}
-
-// TestSlowFailureIsRemembered is done again after a while only, or when the server has
-// something new.
-func TestSlowFailureIsRemembered(t *testing.T) {
-	s := newServer(t)
-	store, now := newClockedStore(t)
-	artifact := s.add("a.tar.gz", pack(t, file("docs/start.md", "# Start\n")))
-	working := s.Config.Handler
-	s.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		s.asked.Add(1)
-		now.SetTime(now.Now().Add(10 * time.Second))
-		http.Error(w, "overloaded", http.StatusInternalServerError)
-	})
-	for range 3 {
-		if _, err := readStart(store, artifact); err == nil || !strings.Contains(err.Error(), "giving up") {
-			t.Errorf("got %v", err)
+		_, err := store.fetched(own, artifact)
+		if failed, ok := errors.AsType[*FailedError](err); !ok || failed.Retry != want {
+			t.Fatalf("after %d failures: got %v, want it to be tried again after %s", i+1, err, want)
 		}
+		if got := s.asked.Load(); got != int64(i+1) {
+			t.Errorf("the server was asked %d times, want %d", got, i+1)
+		}
+		clock.SetTime(clock.Now().Add(want))
 	}
-	if got := s.asked.Load(); got != 1 {
-		t.Errorf("the server was asked %d times", got)
+	clock.SetTime(clock.Now().Add(-time.Millisecond))
+	if _, err := store.start(own, artifact); err == nil || s.asked.Load() != 3 {
+		t.Errorf("it was tried again too early: %v", err)
 	}
-	now.SetTime(now.Now().Add(failureTTLFactor * 10 * time.Second))
-	if _, err := readStart(store, artifact); err == nil || s.asked.Load() != 2 {
-		t.Errorf("after a while the server was asked %d times: %v", s.asked.Load(), err)
-	}
-	s.Config.Handler = working
-	artifact.LastUpdateTime = metav1.NewTime(now.Now())
-	if content, err := readStart(store, artifact); err != nil || content != "# Start\n" {
+	s.answers(nil)
+	artifact.LastUpdateTime = metav1.NewTime(clock.Now())
+	if content, err := store.fetched(own, artifact); err != nil || content != "# Start\n" {
 		t.Errorf("stored again: got %q, %v", content, err)
 	}
 }
 
-// waiting answers when it is told to.
-func waiting(next http.Handler, asked, answer chan struct{}) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		close(asked)
-		<-answer
-		next.ServeHTTP(w, r)
-	})
+// TestNewerArtifactReplacesOneThatWaits: what nobody wants any more isn't fetched.
+func TestNewerArtifactReplacesOneThatWaits(t *testing.T) {
+	store := NewStore(t.TempDir(), Hosts{addresses: map[string]bool{"docs:80": true}}, Limits{}, logr.Discard())
+	for i := range 100 {
+		_ = store.Read(types.NamespacedName{Name: "reader"}, own, &meta.Artifact{URL: "http://docs/a", Digest: fmt.Sprint(i)}, nil)
+	}
+	if len(store.byKey) != 1 || store.recent.Len() != 1 || len(store.queue.waiting[own.Namespace]) != 1 {
+		t.Errorf("%d artifacts are remembered, %d wait", len(store.byKey), len(store.queue.waiting[own.Namespace]))
+	}
 }

@@ -1,6 +1,7 @@
 package pages
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +10,9 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fluxcd/pkg/apis/meta"
 
@@ -20,12 +24,13 @@ import (
 	"github.com/zoetrope/markdown-view/generator/directory"
 )
 
-// cacheTimeout bounds the wait for a cache of sources that doesn't fill, for lack of
-// rights say.
-const cacheTimeout = 10 * time.Second
+// How long it takes at most until it is reported that something goes on: most artifacts
+// are there sooner, and views whose pages didn't change are then written once.
+const grace = time.Second
 
-// busyRecheck is how soon an artifact is looked for again that is being fetched.
-const busyRecheck = 2 * time.Second
+// progressRecheck is when a view that waits for an artifact looks again without having
+// been woken.
+const progressRecheck = time.Minute
 
 // find finds the artifact that a view's source has now.
 func (s *Sources) find(ctx context.Context, view *v1.MarkdownView, field string, ref *v1.SourceReference) (*Input, error) {
@@ -44,50 +49,71 @@ func (s *Sources) find(ctx context.Context, view *v1.MarkdownView, field string,
 			return nil, &outcome.Error{State: outcome.Retrying, Reason: v1.SourceNotFoundReason, Retry: unknownKindRecheck,
 				Message: field + ": the cluster has no " + ref.Kind + ": install Flux's source-controller, or use configMapRef"}
 		}
-		return nil, artifactFailed(field, "watch "+ref.Kind, err)
+		return nil, artifactFailed(field+": watch "+ref.Kind, err)
+	}
+	if err := s.synced(ctx, ref.Kind); err != nil {
+		return nil, err
 	}
 	object := newSource(ref.Kind)
-	ctx, cancel := context.WithTimeout(ctx, cacheTimeout)
-	defer cancel()
 	switch err := s.Reader.Get(ctx, key, object); {
 	case apierrors.IsNotFound(err):
 		return nil, &outcome.Error{State: outcome.Retrying, Reason: v1.SourceNotFoundReason,
 			Message: field + ": " + name + " doesn't exist: create it"}
 	case err != nil:
-		return nil, artifactFailed(field, "read "+name, err)
+		return nil, artifactFailed(field+": read "+name, err)
 	}
 	current := artifactOf(object)
 	if current == nil {
-		message := name + " has no artifact yet"
-		if ready := readyMessageOf(object); ready != "" {
-			message += ": " + ready
-		}
-		return nil, artifactFailed(field, message, nil)
+		return nil, withoutArtifact(field, name, object)
+	}
+	of := artifact.Source{Kind: ref.Kind, Namespace: key.Namespace, Name: key.Name}
+	if err := s.Artifacts.Check(of, current); err != nil {
+		return nil, &outcome.Error{State: outcome.Stalled, Reason: v1.AccessDeniedReason, Message: field + ": " + name, Err: err}
 	}
 	return &Input{
 		Field:    field,
 		Version:  current.Digest + " " + ref.Path,
 		Revision: current.Revision,
-		Read: func(ctx context.Context) (book.Book, error) {
-			return s.read(ctx, view, field, ref, name, current)
+		Read: func(context.Context) (book.Book, error) {
+			return s.read(view, field, ref.Path, of, current)
 		},
 	}, nil
 }
 
+// withoutArtifact is the outcome of a source that offers nothing yet, or can't. Its next
+// change wakes the view.
+func withoutArtifact(field, name string, object *unstructured.Unstructured) error {
+	ready, message := readyOf(object)
+	err := &outcome.Error{State: outcome.Progressing, Reason: v1.ProgressingReason, Retry: progressRecheck,
+		Message: field + ": " + name + " has no artifact yet"}
+	suspended, _, _ := unstructured.NestedBool(object.Object, "spec", "suspend") // false, if it is something else
+	switch {
+	case suspended:
+		err.State, err.Reason = outcome.Retrying, v1.ArtifactFailedReason
+		err.Message += ", and is suspended: resume it"
+	case ready == string(metav1.ConditionFalse):
+		err.State, err.Reason = outcome.Retrying, v1.ArtifactFailedReason
+	}
+	if message != "" {
+		err.Message += ": " + message
+	}
+	return err
+}
+
 // read reads a folder of an artifact as the function reads a directory.
-func (s *Sources) read(ctx context.Context, view *v1.MarkdownView, field string, ref *v1.SourceReference, name string, current *meta.Artifact) (pages book.Book, err error) {
+func (s *Sources) read(view *v1.MarkdownView, field, path string, of artifact.Source, current *meta.Artifact) (pages book.Book, err error) {
+	name := fmt.Sprintf("%s %s/%s", of.Kind, of.Namespace, of.Name)
 	options := directory.Options{Base: "the artifact of " + name}
 	if view.Spec.BookToml != "" {
 		options.BookToml = []byte(view.Spec.BookToml)
 	}
-	path := ref.Path
-	if path == "" {
-		path = "."
-	}
-	err = s.Artifacts.Read(ctx, current, func(files fs.FS) (err error) {
-		pages, err = directory.Read(files, path, options)
+	err = s.Artifacts.Read(client.ObjectKeyFromObject(view), of, current, func(files fs.FS) (err error) {
+		pages, err = directory.Read(files, cmp.Or(path, "."), options)
 		return err
 	})
+	if err == nil {
+		return pages, nil
+	}
 	if faults, ok := errors.AsType[*directory.Error](err); ok {
 		invalid := &generator.InvalidError{Name: view.Name, Namespace: view.Namespace}
 		for _, file := range faults.Files {
@@ -95,17 +121,26 @@ func (s *Sources) read(ctx context.Context, view *v1.MarkdownView, field string,
 		}
 		return book.Book{}, &outcome.Error{State: outcome.Stalled, Reason: v1.InvalidReason, Message: invalid.Summary()}
 	}
-	if errors.Is(err, artifact.ErrBusy) {
-		return book.Book{}, &outcome.Error{State: outcome.Unreported, Retry: busyRecheck, Err: err,
-			Message: fmt.Sprintf("%s: fetch the artifact %s of %s", field, current.Revision, name)}
+	return book.Book{}, notFetched(field, fmt.Sprintf("the artifact %s of %s", current.Revision, name), err)
+}
+
+// notFetched is the outcome of an artifact that isn't there, or can't be read.
+func notFetched(field, what string, err error) error {
+	if busy, ok := errors.AsType[*artifact.BusyError](err); ok {
+		message := field + ": fetching " + what
+		if left := grace - busy.For; left > 0 {
+			return &outcome.Error{State: outcome.Unreported, Retry: left, Message: message}
+		}
+		return &outcome.Error{State: outcome.Progressing, Reason: v1.ProgressingReason, Retry: progressRecheck, Message: message}
 	}
-	if err != nil {
-		return book.Book{}, artifactFailed(field, fmt.Sprintf("fetch the artifact %s of %s", current.Revision, name), err)
+	result := &outcome.Error{State: outcome.Retrying, Reason: v1.ArtifactFailedReason, Message: field + ": fetch " + what, Err: err}
+	if failed, ok := errors.AsType[*artifact.FailedError](err); ok {
+		result.Retry = failed.Retry
 	}
-	return pages, nil
+	return result
 }
 
 // artifactFailed is the outcome of a source that gives no pages for now.
-func artifactFailed(field, message string, err error) error {
-	return &outcome.Error{State: outcome.Retrying, Reason: v1.ArtifactFailedReason, Message: field + ": " + message, Err: err}
+func artifactFailed(message string, err error) error {
+	return &outcome.Error{State: outcome.Retrying, Reason: v1.ArtifactFailedReason, Message: message, Err: err}
 }

@@ -8,9 +8,12 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/go-logr/logr"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -33,32 +36,68 @@ func (w *watcher) Watch(s source.Source) error {
 	return nil
 }
 
+// informers are a cache whose informers have seen what there is, or haven't.
+type informers struct {
+	cache.Cache
+	unsynced bool
+}
+
+func (i *informers) GetInformer(context.Context, client.Object, ...cache.InformerGetOption) (cache.Informer, error) {
+	return informer{synced: !i.unsynced}, nil
+}
+
+type informer struct {
+	cache.Informer
+	synced bool
+}
+
+func (i informer) HasSynced() bool { return i.synced }
+
 // fixture is a finder in a cluster in memory.
 type fixture struct {
 	*testing.T
 	*fakecluster.Cluster
 	*Finder
-	watcher *watcher
-	view    *v1.MarkdownView
+	watcher   *watcher
+	informers *informers
+	// woken are views of which an artifact was fetched.
+	woken chan types.NamespacedName
+	view  *v1.MarkdownView
 }
 
 // newFixture returns a finder in a cluster that knows GitRepositories.
 func newFixture(t *testing.T, objects ...client.Object) *fixture {
 	t.Helper()
-	f := &fixture{T: t, watcher: &watcher{}}
+	f := &fixture{T: t, watcher: &watcher{}, informers: &informers{}, woken: make(chan types.NamespacedName, 100)}
 	kinds := apimeta.NewDefaultRESTMapper(nil)
 	kinds.Add(sourceGroup.WithKind(v1.GitRepositoryKind), apimeta.RESTScopeNamespace)
 	f.Cluster = fakecluster.New(t, "app.kubernetes.io/created-by", generator.FieldManager, nil, objects...)
-	f.Finder = &Finder{Metadata: f.Admin, APIReader: f.Admin, Sources: &Sources{
-		Reader: f.Cached, Artifacts: artifact.NewStore(t.TempDir(), "", artifact.Limits{}),
-	}}
-	f.Sources.SetUp(f.watcher, nil, kinds, func(context.Context, client.Object) []reconcile.Request { return nil })
+	f.Finder = &Finder{Metadata: f.Admin, APIReader: f.Admin, Sources: &Sources{Reader: f.Cached}}
+	f.fetchFrom()
+	f.Sources.SetUp(f.watcher, f.informers, kinds, func(context.Context, client.Object) []reconcile.Request { return nil })
 	f.view = &v1.MarkdownView{
 		ObjectMeta: metav1.ObjectMeta{Name: "docs", Namespace: "docs"},
 		Spec:       v1.MarkdownViewSpec{Markdowns: map[string]string{"SUMMARY.md": "- [Start](start.md)\n"}},
 	}
 	f.view.Default()
 	return f
+}
+
+// fetchFrom has artifacts fetched from some hosts, until the test ends.
+func (f *fixture) fetchFrom(list ...string) {
+	f.Helper()
+	hosts, err := artifact.NewHosts(list, "")
+	f.Must(err)
+	store := artifact.NewStore(f.TempDir(), hosts, artifact.Limits{}, logr.Discard())
+	store.OnFetched(func(view types.NamespacedName) { f.woken <- view })
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error)
+	go func() { ended <- store.Start(ctx) }()
+	f.Cleanup(func() {
+		cancel()
+		f.Must(<-ended)
+	})
+	f.Sources.Artifacts = store
 }
 
 func gitRepository(namespace string, status map[string]any) *unstructured.Unstructured {

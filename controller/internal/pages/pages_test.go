@@ -59,7 +59,14 @@ func TestMissingInputs(t *testing.T) {
 		},
 		"a source without an artifact tells why": {
 			content: fromGit("", ""), objects: []client.Object{noArtifact},
-			state: outcome.Retrying, reason: v1.ArtifactFailedReason, message: "has no artifact yet: authentication failed",
+			state: outcome.Retrying, reason: v1.ArtifactFailedReason, message: "has no artifact yet: authentication failed", retry: progressRecheck,
+		},
+		"a source whose artifact is at another host": {
+			content: fromGit("", ""),
+			objects: []client.Object{gitRepository("docs", map[string]any{"artifact": map[string]any{
+				"url": "http://169.254.169.254/", "digest": "d", "revision": "r", "path": "p", "lastUpdateTime": "2026-01-01T00:00:00Z",
+			}})},
+			state: outcome.Stalled, reason: v1.AccessDeniedReason, message: `GitRepository docs/handbook: its artifact is at the host "169.254.169.254"`,
 		},
 		"a source in another namespace, which isn't allowed": {
 			content: fromGit("flux-system", ""), objects: []client.Object{gitRepository("flux-system", nil)},
@@ -172,11 +179,18 @@ func TestArtifactIsRead(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			f := newFixture(t, gitRepository("docs", test.status))
+			f.fetchFrom(server.Listener.Addr().String())
 			f.view.Spec.ContentFrom = []v1.ContentSource{fromGit("", test.path)}
 			inputs, err := f.Find(t.Context(), f.view)
 			f.Must(err)
 			if got := Revision(inputs); got != "main@sha1:1" {
 				t.Errorf("the revision is %q", got)
+			}
+			if _, err := inputs[0].Read(t.Context()); err == nil {
+				t.Fatal("it is there before it was fetched")
+			}
+			if woken := <-f.woken; woken != client.ObjectKeyFromObject(f.view) {
+				t.Errorf("%s is woken", woken)
 			}
 			book, err := inputs[0].Read(t.Context())
 			if test.reason == "" {

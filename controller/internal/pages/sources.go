@@ -1,6 +1,7 @@
 package pages
 
 import (
+	"context"
 	"slices"
 	"sync"
 	"time"
@@ -10,18 +11,21 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/fluxcd/pkg/apis/meta"
 
 	v1 "github.com/zoetrope/markdown-view/api/v1"
 	"github.com/zoetrope/markdown-view/controller/internal/artifact"
+	"github.com/zoetrope/markdown-view/controller/internal/outcome"
 )
 
 // Sources gives views access to Flux's sources. A kind of them is watched from the
@@ -37,7 +41,7 @@ type Sources struct {
 	Namespaces []string
 
 	mu           sync.Mutex
-	watchedKinds map[string]bool
+	watchedKinds map[string]time.Time // since when
 	unknownKinds map[string]unknownKind
 	controller   controller.Controller
 	cache        cache.Cache
@@ -58,7 +62,7 @@ const unknownKindRecheck = 15 * time.Second
 // SetUp names the controller that is to watch the sources, and the function that finds
 // the views of one.
 func (s *Sources) SetUp(c controller.Controller, watched cache.Cache, mapper apimeta.RESTMapper, viewsOf handler.MapFunc) {
-	s.watchedKinds, s.unknownKinds = map[string]bool{}, map[string]unknownKind{}
+	s.watchedKinds, s.unknownKinds = map[string]time.Time{}, map[string]unknownKind{}
 	s.controller, s.cache, s.mapper = c, watched, mapper
 	s.enqueue = handler.EnqueueRequestsFromMapFunc(viewsOf)
 }
@@ -67,7 +71,7 @@ func (s *Sources) SetUp(c controller.Controller, watched cache.Cache, mapper api
 func (s *Sources) watch(kind string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.watchedKinds[kind] {
+	if _, ok := s.watchedKinds[kind]; ok {
 		return nil
 	}
 	if last, ok := s.unknownKinds[kind]; ok && time.Since(last.at) < unknownKindRecheck {
@@ -81,8 +85,40 @@ func (s *Sources) watch(kind string) error {
 	if err := s.controller.Watch(source.Kind[client.Object](s.cache, newSource(kind), s.enqueue, artifactChanged())); err != nil {
 		return err
 	}
-	s.watchedKinds[kind] = true
+	s.watchedKinds[kind] = time.Now()
 	return nil
+}
+
+// syncTimeout is how long the cache of a kind of sources may take to be filled before that
+// is reported.
+const syncTimeout = 10 * time.Second
+
+// synced is the outcome for a view of a kind whose cache isn't filled, for lack of rights
+// say; nil if it is. No worker waits for it: the sources wake their views then.
+func (s *Sources) synced(ctx context.Context, kind string) error {
+	informer, err := s.cache.GetInformer(ctx, newSource(kind), cache.BlockUntilSynced(false))
+	if err != nil {
+		return artifactFailed("watch "+kind, err)
+	}
+	if informer.HasSynced() {
+		return nil
+	}
+	s.mu.Lock()
+	since := s.watchedKinds[kind]
+	s.mu.Unlock()
+	if time.Since(since) < syncTimeout {
+		return &outcome.Error{State: outcome.Unreported, Retry: time.Second, Message: "the cache of " + kind + " is being filled"}
+	}
+	return &outcome.Error{State: outcome.Retrying, Reason: v1.ArtifactFailedReason, Retry: syncTimeout,
+		Message: "the controller can't list " + kind + "; its log says why"}
+}
+
+// Fetched wakes the views of an artifact once it is fetched.
+func (s *Sources) Fetched() source.Source {
+	return source.Func(func(_ context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
+		s.Artifacts.OnFetched(func(view types.NamespacedName) { queue.Add(reconcile.Request{NamespacedName: view}) })
+		return nil
+	})
 }
 
 // watches reports whether the namespace is among those that are watched.
@@ -164,14 +200,15 @@ func artifactOf(object client.Object) *meta.Artifact {
 	return current
 }
 
-// readyMessageOf is the message of a source's own Ready condition; empty if it has none.
-func readyMessageOf(object *unstructured.Unstructured) string {
+// readyOf is the status and the message of a source's own Ready condition; empty if it has
+// none.
+func readyOf(object *unstructured.Unstructured) (status, message string) {
 	list, _, _ := unstructured.NestedSlice(object.Object, "status", "conditions") // none, if it is something else
 	for _, entry := range list {
 		if condition, ok := entry.(map[string]any); ok && condition["type"] == meta.ReadyCondition {
-			message, _ := condition["message"].(string)
-			return message
+			status, _ = condition["status"].(string)
+			message, _ = condition["message"].(string)
 		}
 	}
-	return ""
+	return status, message
 }

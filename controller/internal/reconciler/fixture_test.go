@@ -22,6 +22,7 @@ import (
 
 	v1 "github.com/zoetrope/markdown-view/api/v1"
 	"github.com/zoetrope/markdown-view/controller/internal/apply"
+	"github.com/zoetrope/markdown-view/controller/internal/artifact"
 	"github.com/zoetrope/markdown-view/controller/internal/pages"
 	"github.com/zoetrope/markdown-view/generator"
 	"github.com/zoetrope/markdown-view/internal/fakecluster"
@@ -49,10 +50,10 @@ func newFixture(t *testing.T, objects ...client.Object) *fixture {
 	f.Cluster = fakecluster.New(t, "app.kubernetes.io/created-by", generator.FieldManager, all, objects...)
 	f.Reconciler = &Reconciler{
 		Client:  f.Cached,
-		Pages:   &pages.Finder{Metadata: f.Admin, APIReader: f.Admin, Sources: &pages.Sources{Reader: f.Cached}},
+		Pages:   &pages.Finder{Metadata: f.Admin, APIReader: f.Admin, Sources: &pages.Sources{Reader: f.Cached, Artifacts: artifact.NewStore(t.TempDir(), artifact.Hosts{}, artifact.Limits{}, logr.Discard())}},
 		Applier: &apply.Applier{Client: f.Cached, APIReader: f.Admin, Metadata: f.Admin, Clock: f.clock},
 		Events:  f.events,
-		Metrics: NewMetrics(f.Cached),
+		Metrics: NewMetrics(f.Cached, false),
 		Clock:   f.clock,
 	}
 	return f

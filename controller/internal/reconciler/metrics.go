@@ -17,8 +17,12 @@ import (
 
 // Metrics are the Prometheus metrics of MarkdownViews. What is in a view's status is
 // read from the cache when it is asked for, so that no series outlives its view.
+//
+// A view has two series. It has about fifteen more, as objects of Flux's controllers have,
+// if perView is set: whoever may make views could fill a monitoring system with them.
 type Metrics struct {
 	reader   client.Reader
+	perView  bool
 	duration *prometheus.HistogramVec
 	drift    *prometheus.CounterVec
 	// pageBytes returns the size of a view's pages; 0 if it isn't known.
@@ -39,15 +43,21 @@ var (
 
 var _ prometheus.Collector = &Metrics{}
 
-// NewMetrics returns metrics that read views from a cache.
-func NewMetrics(reader client.Reader) *Metrics {
+// NewMetrics returns metrics that read views from a cache. perView adds the conditions and
+// the durations of each view.
+func NewMetrics(reader client.Reader, perView bool) *Metrics {
+	durationLabels := []string{"kind"}
+	if perView {
+		durationLabels = append(durationLabels, "name", "namespace")
+	}
 	m := &Metrics{
-		reader: reader,
+		reader:  reader,
+		perView: perView,
 		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "gotk_reconcile_duration_seconds",
 			Help:    "The duration in seconds of a reconciliation.",
 			Buckets: prometheus.ExponentialBuckets(10e-4, 4, 9),
-		}, []string{"kind", "name", "namespace"}),
+		}, durationLabels),
 		drift: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "markdownview_drift_corrected_total",
 			Help: "How many objects were found changed and were corrected, by kind.",
@@ -66,7 +76,9 @@ func (m *Metrics) Describe(ch chan<- *prometheus.Desc) {
 	m.duration.Describe(ch)
 	m.drift.Describe(ch)
 	ch <- infoDesc
-	ch <- conditionDesc
+	if m.perView {
+		ch <- conditionDesc
+	}
 	ch <- pagesDesc
 }
 
@@ -93,22 +105,36 @@ func (m *Metrics) collectView(ch chan<- prometheus.Metric, view *v1.MarkdownView
 		ready, reason = string(condition.Status), condition.Reason
 	}
 	gauge(infoDesc, 1, view.Namespace, view.Name, ready, reason, strconv.FormatBool(view.Spec.Suspend))
-	for _, condition := range view.Status.Conditions {
-		for _, status := range []string{"True", "False", "Unknown"} {
-			value := 0.0
-			if string(condition.Status) == status {
-				value = 1
-			}
-			gauge(conditionDesc, value, v1.Kind, view.Name, view.Namespace, condition.Type, status)
-		}
+	if m.perView {
+		collectConditions(ch, view)
 	}
 	if bytes := m.pageBytes(client.ObjectKeyFromObject(view)); bytes > 0 {
 		gauge(pagesDesc, float64(bytes), view.Namespace, view.Name)
 	}
 }
 
+func collectConditions(ch chan<- prometheus.Metric, view *v1.MarkdownView) {
+	for _, condition := range view.Status.Conditions {
+		for _, status := range []string{"True", "False", "Unknown"} {
+			value := 0.0
+			if string(condition.Status) == status {
+				value = 1
+			}
+			ch <- prometheus.MustNewConstMetric(conditionDesc, prometheus.GaugeValue, value, v1.Kind, view.Name, view.Namespace, condition.Type, status)
+		}
+	}
+}
+
 func (m *Metrics) recordDuration(view *v1.MarkdownView, start time.Time) {
-	m.duration.WithLabelValues(v1.Kind, view.Name, view.Namespace).Observe(time.Since(start).Seconds())
+	m.duration.WithLabelValues(m.durationLabels(client.ObjectKeyFromObject(view))...).Observe(time.Since(start).Seconds())
+}
+
+// durationLabels are those of a view's durations.
+func (m *Metrics) durationLabels(view types.NamespacedName) []string {
+	if m.perView {
+		return []string{v1.Kind, view.Name, view.Namespace}
+	}
+	return []string{v1.Kind}
 }
 
 func (m *Metrics) driftCorrected(kind string) {
@@ -116,6 +142,8 @@ func (m *Metrics) driftCorrected(kind string) {
 }
 
 // forget drops the series of a view that is gone.
-func (m *Metrics) forget(key types.NamespacedName) {
-	m.duration.DeleteLabelValues(v1.Kind, key.Name, key.Namespace)
+func (m *Metrics) forget(view types.NamespacedName) {
+	if m.perView {
+		m.duration.DeleteLabelValues(m.durationLabels(view)...)
+	}
 }

@@ -44,6 +44,7 @@ func series(t *testing.T, m *Metrics) []string {
 
 func TestMetricsGoWithTheirView(t *testing.T) {
 	f := newFixture(t)
+	f.Metrics = NewMetrics(f.Cached, true)
 	f.Metrics.pageBytes = f.states.pageBytes
 	f.served("docs")
 	fakecluster.Edit(f.Cluster, "anyone", &corev1.ConfigMap{}, "docs", "markdowns-docs", func(c *corev1.ConfigMap) { c.Data["x"] = "" })
@@ -64,6 +65,21 @@ func TestMetricsGoWithTheirView(t *testing.T) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff([]string{drift}, series(t, f.Metrics)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestFewSeriesOfAView: whoever may make views could fill a monitoring system with them.
+func TestFewSeriesOfAView(t *testing.T) {
+	f := newFixture(t)
+	f.Metrics.pageBytes = f.states.pageBytes
+	f.served("docs")
+	want := []string{
+		"gotk_reconcile_duration_seconds{kind=MarkdownView} 2",
+		"markdownview_info{name=docs,namespace=docs,ready=True,reason=Healthy,suspended=false} 1",
+		"markdownview_pages_bytes{name=docs,namespace=docs} 99",
+	}
+	if diff := cmp.Diff(want, series(t, f.Metrics)); diff != "" {
 		t.Error(diff)
 	}
 }

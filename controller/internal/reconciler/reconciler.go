@@ -84,6 +84,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	case slotReleased:
 		r.limiter.release(state)
 	}
+	if result.state == outcome.Unreported {
+		view.Status = before.Status
+	}
 	result.report(view, r.Clock.Now())
 	if err := r.writeStatus(ctx, before, view); err != nil {
 		return ctrl.Result{}, err
@@ -102,7 +105,11 @@ func (r *Reconciler) reconcile(ctx context.Context, view *v1.MarkdownView, state
 	view.Status.LastAttemptedRevision = cmp.Or(pages.Revision(inputs), view.Status.LastAttemptedRevision)
 	rendered, fresh, err := r.render(ctx, view, state, inputs)
 	if err != nil {
-		return failure(err)
+		failed := failure(err)
+		if failed.state == outcome.Progressing && servesAll(view) {
+			failed.state = outcome.Unreported // what is fetched is what is served: it was lost here
+		}
+		return failed
 	}
 	view.Status.LastAttemptedRevision = cmp.Or(pages.Revision(inputs), rendered.revision)
 
@@ -141,6 +148,12 @@ func (r *Reconciler) reconcile(ctx context.Context, view *v1.MarkdownView, state
 		checked.warnings = rendered.warnings
 	}
 	return checked
+}
+
+// servesAll reports whether there is nothing newer than what was applied, of the view and
+// of its sources.
+func servesAll(view *v1.MarkdownView) bool {
+	return view.Status.LastAttemptedRevision == view.Status.LastAppliedRevision && view.Status.ObservedGeneration == view.Generation
 }
 
 // writeStatus writes the status if it changed, in one request.

@@ -78,7 +78,7 @@ func carried(e *outcome.Error) result {
 	if e.Retry == 0 && e.State != outcome.Stalled {
 		r.err = e
 	}
-	if e.State == outcome.Unreported {
+	if e.State == outcome.Unreported || e.State == outcome.Progressing {
 		r.slot = slotKept
 	}
 	return r

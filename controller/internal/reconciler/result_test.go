@@ -18,7 +18,6 @@ import (
 	"github.com/fluxcd/pkg/runtime/conditions"
 
 	v1 "github.com/zoetrope/markdown-view/api/v1"
-	"github.com/zoetrope/markdown-view/controller/internal/artifact"
 	"github.com/zoetrope/markdown-view/controller/internal/outcome"
 )
 
@@ -73,8 +72,9 @@ func TestReportSetsConditionsAsFluxReadsThem(t *testing.T) {
 }
 
 func TestFailure(t *testing.T) {
-	gone := &outcome.Error{State: outcome.Retrying, Reason: v1.ArtifactFailedReason, Message: "fetch", Err: artifact.ErrNotFound}
-	busy := &outcome.Error{State: outcome.Unreported, Retry: time.Second, Err: artifact.ErrBusy}
+	gone := &outcome.Error{State: outcome.Retrying, Reason: v1.ArtifactFailedReason, Message: "fetch", Err: errors.New("not found")}
+	busy := &outcome.Error{State: outcome.Unreported, Retry: time.Second, Message: "fetching"}
+	slow := &outcome.Error{State: outcome.Progressing, Reason: v1.ProgressingReason, Retry: time.Minute, Message: "fetching"}
 	resource := schema.GroupResource{Resource: "deployments"}
 	raced := &outcome.Error{State: outcome.Unreported, Err: apierrors.NewConflict(resource, "viewer-docs", errors.New("modified"))}
 	away := errors.New("connection refused")
@@ -100,6 +100,9 @@ func TestFailure(t *testing.T) {
 		},
 		"a fetch that goes on is not reported": {
 			busy, result{state: outcome.Unreported, message: busy.Error(), requeueAfter: time.Second, slot: slotKept},
+		},
+		"a fetch that takes its time is progress, and no failure": {
+			slow, result{state: outcome.Progressing, reason: v1.ProgressingReason, message: "fetching", requeueAfter: time.Minute, slot: slotKept},
 		},
 		"a write that somebody else was quicker than is not reported": {
 			raced, result{state: outcome.Unreported, message: raced.Error(), err: raced, slot: slotKept},

@@ -85,6 +85,7 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, opt
 			handler.TypedEnqueueRequestsFromMapFunc(r.viewsOfConfigMap))).
 		WatchesRawSource(source.Kind(options.Metadata, metadataOf("Service"),
 			handler.TypedFuncs[*metav1.PartialObjectMetadata, reconcile.Request]{DeleteFunc: serviceDeleted})).
+		WatchesRawSource(r.Pages.Sources.Fetched()).
 		WatchesRawSource(source.Channel(r.limiter.wake, &handler.EnqueueRequestForObject{})).
 		WithOptions(controller.Options{
 			MaxConcurrentReconciles: options.Concurrent,
