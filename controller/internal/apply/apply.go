@@ -10,7 +10,9 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -27,10 +29,10 @@ import (
 
 // Applier applies what views want. All of its fields are required.
 type Applier struct {
-	// Client reads from caches that hold only what carries this system's label, and
-	// must read its own writes: without that a stale cache would be taken for drift.
+	// Client reads from caches that hold only what carries this system's label. They may
+	// be stale: see Expectations.
 	Client client.Client
-	// APIReader reads the metadata of Deployments that aren't in the cache.
+	// APIReader reads the metadata of what has a name from the API server itself.
 	APIReader client.Reader
 	// Metadata reads the metadata of any ConfigMap and Service from a cache.
 	Metadata client.Reader
@@ -40,8 +42,9 @@ type Applier struct {
 
 // Plan is what there is to do about a view's objects.
 type Plan struct {
-	last  LastApplied
-	steps []step
+	last    LastApplied
+	written *Expectations
+	steps   []step
 }
 
 // step is one object with the first action about it; what comes of that decides about
@@ -53,15 +56,16 @@ type step struct {
 
 // Plan reads the desired objects and plans what to do about them. It is an error if one
 // of them isn't the view's to change: nothing is written then. Execute notes in last
-// what comes of it.
-func (a *Applier) Plan(ctx context.Context, view *v1.MarkdownView, desired []Desired, last LastApplied) (*Plan, error) {
-	p := &Plan{last: last}
+// and written what comes of it.
+func (a *Applier) Plan(ctx context.Context, view *v1.MarkdownView, desired []Desired, last LastApplied, written *Expectations) (*Plan, error) {
+	p := &Plan{last: last, written: written}
 	for i := range desired {
-		c, err := a.read(ctx, &desired[i])
+		c, err := a.read(ctx, &desired[i], written)
 		if err != nil {
 			return nil, err
 		}
 		s := &situation{child: c, view: view, last: last[c.String()]}
+		s.stale = written.isStale(s.String(), c.live.GetResourceVersion(), a.Clock.Now())
 		s.withinInterval = a.Clock.Since(s.last.at) < view.Spec.Interval.Duration
 		first, err := plan(s)
 		if err != nil {
@@ -85,6 +89,17 @@ func (p *Plan) ReplacesPods() bool {
 		}
 	}
 	return false
+}
+
+// Writes lists the objects that Execute would write, and how.
+func (p *Plan) Writes() []string {
+	var writes []string
+	for _, step := range p.steps {
+		if step.first.verb != nothing {
+			writes = append(writes, fmt.Sprintf("%s (%s)", step.situation, step.first.verb))
+		}
+	}
+	return writes
 }
 
 // Deployment is the live one, as it was read, or written by Execute.
@@ -119,14 +134,14 @@ type Correction struct {
 // then is reported also if there is an error.
 func (a *Applier) Execute(ctx context.Context, p *Plan) (report Report, err error) {
 	for _, step := range p.steps {
-		if err := a.execute(ctx, p.last, step, &report); err != nil {
+		if err := a.execute(ctx, p, step, &report); err != nil {
 			return report, err
 		}
 	}
 	return report, nil
 }
 
-func (a *Applier) execute(ctx context.Context, last LastApplied, step step, report *Report) error {
+func (a *Applier) execute(ctx context.Context, p *Plan, step step, report *Report) error {
 	s, next := step.situation, step.first
 	existed := s.exists()
 	var corrected drift
@@ -137,11 +152,11 @@ func (a *Applier) execute(ctx context.Context, last LastApplied, step step, repo
 			if next.unchanged {
 				return nil
 			}
-			return a.finish(last, s, existed, corrected, report)
+			return a.finish(p.last, s, existed, corrected, report)
 		case refuse:
 			return next.err
 		}
-		if err := a.do(ctx, s, next); err != nil {
+		if err := a.do(ctx, s, next, p.written); err != nil {
 			return err
 		}
 		if next.verb != lookUp && s.refusal == nil {
@@ -192,21 +207,45 @@ func (r *Report) correct(c *child, what string) {
 
 // do performs an action. The API server's refusal of a create or apply is noted in the
 // situation: plan decides what it means.
-func (a *Applier) do(ctx context.Context, s *situation, next action) error {
-	refused := s.refusal != nil
-	if next.verb != lookUp {
-		s.refusal = nil
+func (a *Applier) do(ctx context.Context, s *situation, next action, written *Expectations) error {
+	if next.verb == lookUp {
+		s.done.lookedAgain = s.done.lookedAgain || s.done.lookedUp || s.refusal != nil
+		s.done.lookedUp, s.done.applied = true, false
+		err := a.lookUp(ctx, s)
+		if s.done.lookedAgain && s.existing != nil && seen(s.existing) {
+			written.expectChange(s.String(), "", a.Clock.Now())
+		}
+		return err
 	}
+	refused, decidedOn := s.refusal != nil, s.live.GetResourceVersion()
+	s.refusal = nil
+	written.begin(s.String())
+	err := a.write(ctx, s, next, refused)
+	if decidedOn != "" && isStale(errors.Join(err, s.refusal)) {
+		written.expectChange(s.String(), decidedOn, a.Clock.Now())
+	}
+	var answer client.Object
+	if err == nil && s.refusal == nil {
+		if err = checkAnswer(s); err == nil {
+			answer = s.live
+		}
+	}
+	written.end(s.String(), answer, a.Clock.Now())
+	return err
+}
+
+// write performs an action that is a write.
+func (a *Applier) write(ctx context.Context, s *situation, next action, refused bool) error {
 	switch next.verb {
-	case lookUp:
-		s.done.lookedUp = true
-		s.done.lookedAgain = s.done.lookedAgain || refused
-		return a.lookUp(ctx, s)
 	case create:
-		s.refusal = a.serverSideApply(ctx, s.child, Adopts(s.view))
+		s.refusal = a.serverSideApply(ctx, s.child, "", absentVersion)
 		s.done.applied = s.refusal == nil
 	case apply:
-		s.refusal = a.serverSideApply(ctx, s.child, true)
+		uid, version := s.live.GetUID(), s.live.GetResourceVersion()
+		if !s.exists() {
+			uid, version = s.existing.GetUID(), s.existing.GetResourceVersion()
+		}
+		s.refusal = a.serverSideApply(ctx, s.child, uid, version)
 		s.done.applied = true
 	case removeKeys:
 		s.done.removedKeys = true
@@ -219,58 +258,86 @@ func (a *Applier) do(ctx context.Context, s *situation, next action) error {
 	return nil
 }
 
-// read reads the live object from the cache.
-func (a *Applier) read(ctx context.Context, desired *Desired) (*child, error) {
-	c := desired.child()
-	c.digest = desired.digest
-	key := client.ObjectKeyFromObject(c.live)
-	err := a.Client.Get(ctx, key, c.live)
-	switch {
-	case err == nil && c.keep != nil:
-		c.desired, err = c.keep()
-	case apierrors.IsNotFound(err):
-		// Get has cleared it.
-		c.live.SetNamespace(key.Namespace)
-		c.live.SetName(key.Name)
-		err = nil
-	}
-	return c, err
-}
-
-// lookUp reads the metadata of what has the child's name.
-func (a *Applier) lookUp(ctx context.Context, s *situation) error {
-	reader := a.APIReader
-	if s.metadataCached {
-		reader = a.Metadata
-	}
-	existing := &metav1.PartialObjectMetadata{}
-	existing.SetGroupVersionKind(s.gvk)
-	switch err := reader.Get(ctx, client.ObjectKeyFromObject(s.live), existing); {
-	case apierrors.IsNotFound(err):
-		s.existing = nil
-	case err != nil:
-		return err
-	default:
-		s.existing = existing
+// checkAnswer returns an error if what was written came back without the labels that let
+// the controller see it: it never will, and neither will the Service see the pods.
+func checkAnswer(s *situation) error {
+	for key, value := range generator.Labels(s.view.Name) {
+		if got := s.live.GetLabels()[key]; got != value {
+			return &outcome.Error{State: outcome.Retrying, Reason: v1.ApplyFailedReason, Message: fmt.Sprintf(
+				"%s was written with the label %s=%s and came back with %q: have the admission webhook or policy that changes it leave it alone", s, key, value, got)}
+		}
 	}
 	return nil
 }
 
-// serverSideApply sends what is wanted in one request and reads back the result.
-func (a *Applier) serverSideApply(ctx context.Context, c *child, force bool) error {
+// read reads the live object from the cache, or as we wrote it, if the cache doesn't show
+// that yet.
+func (a *Applier) read(ctx context.Context, desired *Desired, written *Expectations) (*child, error) {
+	cached := desired.child()
+	key := client.ObjectKeyFromObject(cached.live)
+	err := a.Client.Get(ctx, key, cached.live)
+	if client.IgnoreNotFound(err) != nil {
+		return nil, err
+	}
+	if apierrors.IsNotFound(err) {
+		// Get has cleared it.
+		cached.live.SetNamespace(key.Namespace)
+		cached.live.SetName(key.Name)
+	}
+	cached.digest = desired.digest
+	if latest := written.latest(cached.String(), cached.live, a.Clock.Now()); latest != nil {
+		cached.become(latest)
+	}
+	if cached.exists() && cached.keep != nil {
+		cached.desired, err = cached.keep()
+		return cached, err
+	}
+	return cached, nil
+}
+
+// lookUp reads the metadata of what has the child's name: from the cache of all, if there
+// is one, and when that doesn't agree with the API server from there.
+func (a *Applier) lookUp(ctx context.Context, s *situation) error {
+	s.existing = nil
+	if s.metadataCached && !s.done.lookedAgain {
+		existing := &metav1.PartialObjectMetadata{}
+		existing.SetGroupVersionKind(s.gvk)
+		err := a.Metadata.Get(ctx, client.ObjectKeyFromObject(s.live), existing)
+		if err == nil {
+			s.existing = existing
+		}
+		return client.IgnoreNotFound(err)
+	}
+	// A list, which needs no right beside that to watch.
+	var list metav1.PartialObjectMetadataList
+	list.SetGroupVersionKind(s.gvk.GroupVersion().WithKind(s.gvk.Kind + "List"))
+	err := a.APIReader.List(ctx, &list, client.InNamespace(s.live.GetNamespace()), client.MatchingFields{metav1.ObjectNameField: s.live.GetName()})
+	if err != nil {
+		return fmt.Errorf("look up %s: %w", s, err)
+	}
+	if len(list.Items) > 0 {
+		s.existing = &list.Items[0]
+	}
+	return nil
+}
+
+// absentVersion is the version of no object: an apply that names it is refused with a
+// conflict if there is one of the name, and creates it if there is none.
+const absentVersion = "1"
+
+// serverSideApply sends what is wanted in one request and reads back the result. It is
+// refused with a conflict if the object isn't as it was when that was decided.
+func (a *Applier) serverSideApply(ctx context.Context, c *child, uid types.UID, version string) error {
 	// Escaped for HTML, a page of little but "<" would be six times as long, and
 	// more than the API server reads.
 	var body bytes.Buffer
 	encoder := json.NewEncoder(&body)
 	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(c.desired); err != nil {
+	if err := encoder.Encode(atVersion(c.desired, uid, version)); err != nil {
 		return fmt.Errorf("encode %s: %w", c, err)
 	}
-	options := []client.PatchOption{client.FieldOwner(generator.FieldManager)}
-	if force {
-		options = append(options, client.ForceOwnership)
-	}
-	if err := a.Client.Patch(ctx, c.live, client.RawPatch(types.ApplyPatchType, body.Bytes()), options...); err != nil {
+	patch := client.RawPatch(types.ApplyPatchType, body.Bytes())
+	if err := a.Client.Patch(ctx, c.live, patch, client.FieldOwner(generator.FieldManager), client.ForceOwnership); err != nil {
 		return fmt.Errorf("apply %s: %w", c, err)
 	}
 	return nil
@@ -296,7 +363,7 @@ func (a *Applier) takeOver(ctx context.Context, c *child, next action) error {
 
 // removeKeys removes keys that an apply can't: those that others own.
 func (a *Applier) removeKeys(ctx context.Context, c *child, unwanted map[string][]string) error {
-	patch := map[string]map[string]any{}
+	patch := map[string]map[string]any{"metadata": {"resourceVersion": c.live.GetResourceVersion()}}
 	for field, keys := range unwanted {
 		for _, key := range keys {
 			if patch[field] == nil {
@@ -310,16 +377,26 @@ func (a *Applier) removeKeys(ctx context.Context, c *child, unwanted map[string]
 		return fmt.Errorf("encode %s: %w", c, err)
 	}
 	if err := a.Client.Patch(ctx, c.live, client.RawPatch(types.MergePatchType, body), client.FieldOwner(generator.FieldManager)); err != nil {
-		return fmt.Errorf("apply %s: %w", c, err)
+		return staleVersion(fmt.Errorf("apply %s: %w", c, err))
 	}
 	return nil
 }
 
+// staleRecheck is how soon it is looked again at what was written by somebody else
+// meanwhile, if the watch doesn't tell before.
+const staleRecheck = time.Second
+
 // staleVersion gives a conflict the outcome that it has where a write names the version
 // it was decided on: somebody else was quicker, and the next look at the object is right.
 func staleVersion(err error) error {
-	if apierrors.IsConflict(err) {
-		return &outcome.Error{State: outcome.Unreported, Err: err}
+	if isStale(err) {
+		return &outcome.Error{State: outcome.Unreported, Retry: staleRecheck, Err: err}
 	}
 	return err
+}
+
+// isStale reports whether a write was refused because the object isn't any more what that
+// was decided on.
+func isStale(err error) bool {
+	return apierrors.IsConflict(err) || apierrors.IsNotFound(err)
 }

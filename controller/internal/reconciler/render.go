@@ -87,7 +87,7 @@ func (r *Reconciler) staleReason(ctx context.Context, view *v1.MarkdownView, sta
 	if err := r.Client.List(ctx, &live, apply.OfView(view)...); err != nil {
 		return "", err
 	}
-	if !state.lastApplied.AreCurrent(last.configMaps, live.Items) {
+	if !state.lastApplied.AreCurrent(last.configMaps, live.Items, &state.written, r.Clock.Now()) {
 		return "the ConfigMaps changed", nil
 	}
 	return "", nil

@@ -6,13 +6,17 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	v1 "github.com/zoetrope/markdown-view/api/v1"
 	"github.com/zoetrope/markdown-view/controller/internal/apply"
 )
 
 // viewState is all that is remembered of a view between reconciliations. It is fetched
 // once per reconciliation, and dropped in one piece when the view is gone. Its fields
-// are the reconciliation's own, of which there is one at a time, but for the last two.
+// are the reconciliation's own, of which there is one at a time, but for the last three;
+// the writes have a lock of their own, since the watches end expectations.
 //
 // A restart loses it. What that costs: each view is rendered and compared once more; one
 // apply where a webhook changes our fields; a rollout's timeout begins anew, unless the
@@ -23,13 +27,39 @@ type viewState struct {
 	rendered rendering
 	// lastApplied is what the last apply of each object led to.
 	lastApplied apply.LastApplied
+	// written are the writes that the cache may not show yet.
+	written apply.Expectations
+	// view is the view as its status was written last.
+	view writtenView
 	// rollout is the one that goes on; zero if none does.
 	rollout rolloutStart
 
 	// pageBytes is the size of the pages, for the metrics; 0 if it isn't known.
 	pageBytes atomic.Int64
-	// slot is the view's place among the rollouts, under the limiter's lock.
-	slot rolloutSlot
+	// slot is the view's place among the rollouts, and retry when it is tried again,
+	// under the lock of the states.
+	slot  rolloutSlot
+	retry backOff
+}
+
+// writtenView is a view as the API server answered when its status was written.
+type writtenView struct {
+	view *v1.MarkdownView
+	at   time.Time
+}
+
+// latest returns the newer of the cache's view and the written one: the cache may not
+// show it yet, and what was reported would be reported again.
+func (w *writtenView) latest(cached *v1.MarkdownView, now time.Time) *v1.MarkdownView {
+	if w.view == nil {
+		return cached
+	}
+	order, err := resourceversion.CompareResourceVersion(w.view.ResourceVersion, cached.ResourceVersion)
+	if err == nil && order > 0 && w.view.UID == cached.UID && now.Sub(w.at) < apply.SettleTime {
+		return w.view.DeepCopy()
+	}
+	w.view = nil
+	return cached
 }
 
 // rolloutStart is since when a view's timeout is counted, on the monotonic clock: a
@@ -85,4 +115,14 @@ func (s *viewStates) pageBytes(view types.NamespacedName) int64 {
 		return state.pageBytes.Load()
 	}
 	return 0
+}
+
+// gone tells a view's state that one of its objects is gone, or has lost our label.
+func (s *viewStates) gone(view types.NamespacedName, kind string, object client.Object, unknown bool) {
+	s.mu.Lock()
+	state := s.byView[view]
+	s.mu.Unlock()
+	if state != nil {
+		state.written.Gone(kind, object, unknown)
+	}
 }
