@@ -36,9 +36,9 @@ func TestAHostileNeighbourDelaysNobody(t *testing.T) {
 		answer func(*http.Request, *admissionv1.AdmissionResponse)
 		reason string
 	}{
-		"by a webhook that takes our label off":     {1, relabel, v1.ApplyFailedReason},
-		"by a webhook that hangs for one view":      {1, hang, ""},
-		"by a webhook that hangs for thirty views":  {30, hang, ""},
+		"by a webhook that takes our label off":    {1, relabel, v1.ApplyFailedReason},
+		"by a webhook that hangs for one view":     {1, hang, ""},
+		"by a webhook that hangs for thirty views": {30, hang, ""},
 		"by a webhook that relabels thirty views'": {30, relabel, v1.ApplyFailedReason},
 	}
 	for name, test := range tests {

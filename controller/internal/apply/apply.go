@@ -102,14 +102,15 @@ func (p *Plan) Writes() []string {
 	return writes
 }
 
-// Deployment is the live one, as it was read, or written by Execute.
+// Deployment is the live one, as it was read, or written by Execute; nil if it isn't
+// planned for, because it is only kept and isn't known.
 func (p *Plan) Deployment() *appsv1.Deployment {
 	for _, step := range p.steps {
 		if deployment, ok := step.situation.live.(*appsv1.Deployment); ok {
 			return deployment
 		}
 	}
-	return &appsv1.Deployment{} // never: a view always wants one
+	return nil
 }
 
 // Report is what Execute did.
@@ -284,7 +285,7 @@ func (a *Applier) read(ctx context.Context, desired *Desired, written *Expectati
 		cached.live.SetNamespace(key.Namespace)
 		cached.live.SetName(key.Name)
 	}
-	cached.digest = desired.digest
+	cached.digest, cached.partial = desired.digest, desired.partial
 	if latest := written.latest(cached.String(), cached.live, a.Clock.Now()); latest != nil {
 		cached.become(latest)
 	}

@@ -24,6 +24,9 @@ type Desired struct {
 
 	digest digest
 	child  func() *child
+	// partial means that it isn't known whether this is all that is wanted of the object:
+	// nothing is removed from it.
+	partial bool
 }
 
 // DesiredOf lists the objects that a view wants, with the view as owner, in the order
@@ -66,6 +69,8 @@ type child struct {
 	// metadataCached means that the metadata of all objects of the kind are in a cache,
 	// so that it costs no request to look at what has the name.
 	metadataCached bool
+	// partial is that of Desired.
+	partial bool
 
 	compared comparison
 }

@@ -175,6 +175,8 @@ func planDrifted(s *situation, found drift) (action, error) {
 	switch {
 	case len(found.fields) > 0 && !s.done.applied:
 		return action{verb: apply, reason: drift{fields: found.fields}.String() + " differ", drift: drift{fields: found.fields}}, nil
+	case s.partial:
+		return action{verb: nothing, reason: "it is as far as is known as wanted"}, nil
 	case found.hasUnwanted() && !s.done.removedKeys:
 		unwanted := drift{unwanted: found.unwanted}
 		return action{verb: removeKeys, reason: unwanted.String() + " aren't wanted", drift: unwanted}, nil

@@ -78,6 +78,32 @@ func replicaFailure(deployment *appsv1.Deployment) string {
 	return ""
 }
 
+// Counts tell how far a rollout is.
+type Counts struct {
+	// Updated and Available are the most pods of the new template that there were, and
+	// Old the fewest of others.
+	Updated, Available, Old int32
+}
+
+// CountsOf reads them off a Deployment.
+func CountsOf(deployment *appsv1.Deployment) Counts {
+	status := deployment.Status
+	return Counts{Updated: status.UpdatedReplicas, Available: status.AvailableReplicas, Old: status.Replicas - status.UpdatedReplicas}
+}
+
+// Progress reports whether a rollout is further than it ever was, as a Deployment's
+// deadline counts it, and how far it has ever been. That a pod comes and goes again is
+// none.
+func (c Counts) Progress(now Counts) (best Counts, progressed bool) {
+	best = Counts{Updated: max(c.Updated, now.Updated), Available: max(c.Available, now.Available), Old: min(c.Old, now.Old)}
+	return best, best != c
+}
+
+// ReplacesPods reports whether there are pods that a rollout is to replace.
+func ReplacesPods(deployment *appsv1.Deployment) bool {
+	return deployment.Status.Replicas > deployment.Status.UpdatedReplicas
+}
+
 // DeadlineExceeded reports whether the Deployment's own deadline has passed, which a
 // controller that was restarted can tell too. It means nothing to a view whose timeout
 // is longer.

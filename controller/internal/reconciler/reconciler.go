@@ -134,12 +134,12 @@ func soonest(a, b time.Duration) time.Duration {
 func (r *Reconciler) reconcile(ctx context.Context, view *v1.MarkdownView, state *viewState) result {
 	inputs, err := r.Pages.Find(ctx, view)
 	if err != nil {
-		return failure(err)
+		return r.keep(ctx, view, state, failure(err))
 	}
 	view.Status.LastAttemptedRevision = cmp.Or(pages.Revision(inputs), view.Status.LastAttemptedRevision)
 	rendered, fresh, err := r.render(ctx, view, state, inputs)
 	if err != nil {
-		return failure(err)
+		return r.keep(ctx, view, state, failure(err))
 	}
 	view.Status.LastAttemptedRevision = cmp.Or(pages.Revision(inputs), rendered.revision)
 
@@ -149,9 +149,12 @@ func (r *Reconciler) reconcile(ctx context.Context, view *v1.MarkdownView, state
 	}
 	if plan.ReplacesPods() {
 		if inUse, ok := r.limiter.acquire(state); !ok {
-			return result{state: outcome.Progressing, reason: v1.ProgressingReason, message: waitingMessage(inUse), requeueAfter: progressRefresh, slot: slotKept}
+			return r.keep(ctx, view, state, result{
+				state: outcome.Progressing, reason: v1.ProgressingReason, message: waitingMessage(inUse), requeueAfter: progressRefresh, slot: slotKept,
+			})
 		}
 	}
+	state.kept = nil
 	applied, err := r.Applier.Execute(ctx, plan)
 	r.recordCorrections(view, applied.Corrections)
 	if err != nil {

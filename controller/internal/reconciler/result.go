@@ -7,6 +7,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/fluxcd/pkg/apis/meta"
@@ -22,6 +23,8 @@ import (
 type result struct {
 	state           outcome.State
 	reason, message string
+	// detail is what is wrong with what is kept meanwhile; empty if nothing is.
+	detail string
 	// err is returned to the queue, which then tries again with back-off.
 	err error
 	// requeueAfter is when to look again if no watch wakes the view before; 0
@@ -61,7 +64,7 @@ func failure(err error) result {
 	}
 	switch {
 	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
-		return result{state: outcome.Unreported, slot: slotKept}
+		return result{state: outcome.Unreported}
 	case apierrors.IsInvalid(err), apierrors.IsRequestEntityTooLargeError(err):
 		message := err.Error()
 		if strings.Contains(message, "immutable") {
@@ -100,9 +103,10 @@ func (r result) report(view *v1.MarkdownView, now time.Time) {
 		status.LastHandledReconcileAt = at
 	}
 	status.Selector = labels.SelectorFromSet(generator.Labels(view.Name)).String()
-	if r.state == outcome.Progressing && reportedRecently(view, now) {
+	if r.state == outcome.Progressing && reportedRecently(view, now) || r.detail != "" && r.detailedRecently(view, now) {
 		return
 	}
+	r.message = r.withDetail()
 	if r.replicas != nil {
 		status.Replicas = *r.replicas
 	}
@@ -136,7 +140,22 @@ func reportedRecently(view *v1.MarkdownView, now time.Time) bool {
 	if ready == nil || reconciling == nil || ready.Reason != v1.ProgressingReason || ready.ObservedGeneration != view.Generation {
 		return false
 	}
+	return isRecent(reconciling, now)
+}
+
+// detailedRecently reports whether the status tells already what is wrong, and lately what
+// of what is kept is: its counts may change with each pod.
+func (r *result) detailedRecently(view *v1.MarkdownView, now time.Time) bool {
+	ready := conditions.Get(view, meta.ReadyCondition)
+	if ready == nil || ready.Reason != r.reason || ready.ObservedGeneration != view.Generation {
+		return false
+	}
+	message, detail, _ := strings.Cut(ready.Message, detailSeparator)
+	return message == r.message && detail != "" && isRecent(ready, now)
+}
+
+func isRecent(condition *metav1.Condition, now time.Time) bool {
 	// Negative if the clock was put back since.
-	age := now.Sub(reconciling.LastTransitionTime.Time)
+	age := now.Sub(condition.LastTransitionTime.Time)
 	return age >= 0 && age < progressRefresh
 }

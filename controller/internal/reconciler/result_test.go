@@ -105,7 +105,7 @@ func TestFailure(t *testing.T) {
 			raced, result{state: outcome.Unreported, message: raced.Error(), err: raced, slot: slotKept},
 		},
 		"a namespace that is being deleted is not reported": {
-			terminating, result{state: outcome.Unreported, slot: slotKept},
+			terminating, result{state: outcome.Unreported},
 		},
 		"an API server that is away": {
 			away, result{state: outcome.Retrying, reason: v1.ApplyFailedReason, message: away.Error(), err: away},

@@ -11,6 +11,7 @@ import (
 
 	v1 "github.com/zoetrope/markdown-view/api/v1"
 	"github.com/zoetrope/markdown-view/controller/internal/apply"
+	"github.com/zoetrope/markdown-view/controller/internal/health"
 )
 
 // viewState is all that is remembered of a view between reconciliations. It is fetched
@@ -25,6 +26,8 @@ import (
 type viewState struct {
 	// rendered is what was generated and applied last; zero if nothing was.
 	rendered rendering
+	// kept are the objects of before while new ones can't be had; nil while they can.
+	kept *keptObjects
 	// lastApplied is what the last apply of each object led to.
 	lastApplied apply.LastApplied
 	// written are the writes that the cache may not show yet.
@@ -62,19 +65,23 @@ func (w *writtenView) latest(cached *v1.MarkdownView, now time.Time) *v1.Markdow
 	return cached
 }
 
-// rolloutStart is since when a view's timeout is counted, on the monotonic clock: a
-// clock that jumps fails no rollout.
+// rolloutStart is a rollout that goes on, and since when it has made no progress, on the
+// monotonic clock: a clock that jumps fails no rollout.
 type rolloutStart struct {
 	generation int64
 	revision   string
+	counts     health.Counts
 	at         time.Time
 }
 
-// begin notes the beginning of a rollout, unless it is the one that goes on, and
-// returns for how long it has been going on.
-func (s *rolloutStart) begin(generation int64, revision string, now time.Time) time.Duration {
+// begin notes the beginning of a rollout, unless it is the one that goes on, and returns
+// for how long it has made no progress.
+func (s *rolloutStart) begin(generation int64, revision string, counts health.Counts, now time.Time) time.Duration {
 	if s.at.IsZero() || s.generation != generation || s.revision != revision {
-		*s = rolloutStart{generation, revision, now}
+		*s = rolloutStart{generation, revision, counts, now}
+	}
+	if best, progressed := s.counts.Progress(counts); progressed {
+		s.counts, s.at = best, now
 	}
 	return now.Sub(s.at)
 }
