@@ -65,6 +65,7 @@ func (a *Applier) Plan(ctx context.Context, view *v1.MarkdownView, desired []Des
 			return nil, err
 		}
 		s := &situation{child: c, view: view, last: last[c.String()]}
+		s.recent = a.Clock.Since(view.CreationTimestamp.Time) < collectionTime
 		s.stale = written.isStale(s.String(), c.live.GetResourceVersion(), a.Clock.Now())
 		s.withinInterval = a.Clock.Since(s.last.at) < view.Spec.Interval.Duration
 		first, err := plan(s)

@@ -61,6 +61,8 @@ type situation struct {
 	last fingerprint
 	// withinInterval means that the last apply was within the view's interval.
 	withinInterval bool
+	// recent means that the view was made a short time ago.
+	recent bool
 	// stale means that the API server is known to have another version than the cache.
 	stale bool
 	// existing is what has the child's name and isn't in the cache of what is ours; nil
@@ -130,9 +132,13 @@ func planMissing(s *situation) action {
 	return action{verb: create, reason: "it isn't there"}
 }
 
-// refuseForeign refuses a child whose name an object has that isn't the view's.
+// refuseForeign refuses a child whose name an object has that isn't the view's. What the
+// view has applied is looked at again first: the cache of metadata doesn't tell who did.
 func refuseForeign(s *situation, object metav1.Object) (refusal action, refused bool) {
-	err := checkOwnership(s.view, s.String(), object)
+	err := checkOwnership(s.view, s.gvk, object, s.recent)
+	if err != nil && !s.exists() && !s.done.lookedAgain && isListed(s.view, s.gvk, object.GetName()) && metav1.GetControllerOf(object) == nil {
+		return action{verb: lookUp, reason: "it was the view's, and may still be"}, true
+	}
 	return action{verb: refuse, reason: "what has its name isn't the view's", err: err}, err != nil
 }
 

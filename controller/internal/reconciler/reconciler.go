@@ -111,6 +111,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if result.err == nil {
 		r.states.succeeded(state)
 	}
+	if result.state != outcome.Served && result.requeueAfter > 0 {
+		result.requeueAfter = min(result.requeueAfter, view.Spec.Interval.Duration)
+	}
 	return ctrl.Result{RequeueAfter: soonest(result.requeueAfter, state.written.Pending(r.Clock.Now()))}, result.err
 }
 

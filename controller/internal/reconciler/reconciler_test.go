@@ -201,7 +201,7 @@ func TestRolloutFailsInTime(t *testing.T) {
 	f.Must(f.Admin.Create(t.Context(), &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "docs", Name: "pod", Labels: generator.Labels("docs"), Annotations: deployment.Spec.Template.Annotations},
 		Status: corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{{
-			State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ErrImagePull", Message: "no such image"}},
+			Name: "mdbook", State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ErrImagePull", Message: "no such image"}},
 		}}},
 	}))
 	f.clock.SetTime(f.clock.Now().Add(progressRefresh))

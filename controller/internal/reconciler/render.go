@@ -10,6 +10,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	v1 "github.com/zoetrope/markdown-view/api/v1"
@@ -115,17 +116,14 @@ func (s *viewState) remember(applied rendering) (otherPages bool) {
 // inventoryOf lists all that was applied.
 func inventoryOf(view *v1.MarkdownView, rendered *rendering) *v1.Inventory {
 	inventory := &v1.Inventory{}
-	add := func(name, group, kind string) {
-		inventory.Entries = append(inventory.Entries, v1.InventoryEntry{
-			ID:      fmt.Sprintf("%s_%s_%s_%s", view.Namespace, name, group, kind),
-			Version: "v1",
-		})
+	add := func(name string, kind schema.GroupVersionKind) {
+		inventory.Entries = append(inventory.Entries, v1.InventoryEntry{ID: apply.InventoryID(view.Namespace, name, kind), Version: kind.Version})
 	}
 	for _, name := range rendered.configMaps {
-		add(name, "", "ConfigMap")
+		add(name, corev1.SchemeGroupVersion.WithKind("ConfigMap"))
 	}
-	add(generator.ViewerName(view.Name), appsv1.GroupName, "Deployment")
-	add(generator.ViewerName(view.Name), "", "Service")
+	add(generator.ViewerName(view.Name), appsv1.SchemeGroupVersion.WithKind("Deployment"))
+	add(generator.ViewerName(view.Name), corev1.SchemeGroupVersion.WithKind("Service"))
 	return inventory
 }
 

@@ -163,12 +163,12 @@ func (m *staleModel) disturb() {
 		return
 	}
 	m.disturbed++
-	switch kind := m.random.IntN(5); {
-	case kind == 0:
+	switch m.random.IntN(5) {
+	case 0:
 		m.Must(m.Admin.Delete(ctx, object))
-	case kind == 1 && object.GetOwnerReferences() != nil:
+	case 1:
 		object.SetLabels(nil)
-	case kind == 2 && object.GetLabels() != nil:
+	case 2:
 		object.SetOwnerReferences(nil)
 	default:
 		switch o := object.(type) {
