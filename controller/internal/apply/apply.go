@@ -65,6 +65,7 @@ func (a *Applier) Plan(ctx context.Context, view *v1.MarkdownView, desired []Des
 			return nil, err
 		}
 		s := &situation{child: c, view: view, last: last[c.String()]}
+		s.now = a.Clock.Now()
 		s.recent = a.Clock.Since(view.CreationTimestamp.Time) < collectionTime
 		s.stale = written.isStale(s.String(), c.live.GetResourceVersion(), a.Clock.Now())
 		s.withinInterval = a.Clock.Since(s.last.at) < view.Spec.Interval.Duration
@@ -121,6 +122,18 @@ type Report struct {
 	// Corrections are what was corrected without the view having asked for something
 	// else.
 	Corrections []Correction
+	// Fights are the objects that somebody keeps changing.
+	Fights []string
+	// Recheck is when to look at them again; 0 if there are none.
+	Recheck time.Duration
+}
+
+// fought notes that an object is fought over.
+func (r *Report) fought(s *situation, recheck time.Duration) {
+	r.Fights = append(r.Fights, s.String())
+	if r.Recheck == 0 || recheck < r.Recheck {
+		r.Recheck = recheck
+	}
 }
 
 // Correction is an object that wasn't as it had been applied.
@@ -152,9 +165,21 @@ func (a *Applier) execute(ctx context.Context, p *Plan, step step, report *Repor
 		switch next.verb {
 		case nothing:
 			if next.unchanged {
+				if s.last.fight.goesOn(s.now) {
+					report.fought(s, s.last.fight.over().Sub(s.now))
+				}
 				return nil
 			}
-			return a.finish(p.last, s, existed, corrected, report)
+			if err := a.finish(p.last, s, existed, corrected, report); err != nil {
+				return err
+			}
+			if f := p.last[s.String()].fight; f.goesOn(s.now) {
+				report.fought(s, f.over().Sub(s.now))
+			}
+			return nil
+		case leave:
+			report.fought(s, s.last.fight.until.Sub(s.now))
+			return nil
 		case refuse:
 			return next.err
 		}
@@ -185,25 +210,33 @@ func (a *Applier) finish(last LastApplied, s *situation, existed bool, corrected
 	if err != nil {
 		return err
 	}
-	last[s.String()] = now
-	if s.last.desired != now.desired {
-		return nil
-	}
 	left, err := s.drift()
 	if err != nil {
 		return err
 	}
+	now.insisted = !left.none()
+	defer func() { last[s.String()] = now }()
+	if s.last.desired != now.desired {
+		return nil
+	}
 	corrected.subtract(left)
-	switch {
-	case !existed:
-		report.correct(s.child, "was deleted, or had lost its labels, and is applied again")
-	case !corrected.none():
-		report.correct(s.child, "was changed and is corrected: "+corrected.String())
+	now.fight = s.last.fight
+	if existed && corrected.none() {
+		return nil
+	}
+	now.fight.corrected(now.at)
+	if !existed {
+		report.correct(s.child, now.fight, "was deleted, or had lost its labels, and is applied again")
+	} else {
+		report.correct(s.child, now.fight, "was changed and is corrected: "+corrected.String())
 	}
 	return nil
 }
 
-func (r *Report) correct(c *child, what string) {
+func (r *Report) correct(c *child, f fight, what string) {
+	if f.isOn() {
+		return // that is in the condition
+	}
 	r.Corrections = append(r.Corrections, Correction{Object: c.live, Kind: c.gvk.Kind, Message: c.String() + " " + what})
 }
 

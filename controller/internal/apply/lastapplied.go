@@ -25,6 +25,10 @@ type fingerprint struct {
 	// live names the object as it was then.
 	live digest
 	at   time.Time
+	// insisted means that it isn't as wanted all the same, because a webhook changes it.
+	insisted bool
+	// fight is what is known of somebody who keeps changing the object.
+	fight fight
 }
 
 // digest names contents.
@@ -47,6 +51,12 @@ func (l LastApplied) AreCurrent(names []string, configMaps []corev1.ConfigMap, w
 		}
 	}
 	return true
+}
+
+// Insisted reports whether one of the ConfigMaps of these names isn't as wanted although
+// it was applied. It is worth another try, once an interval.
+func (l LastApplied) Insisted(names []string) bool {
+	return slices.ContainsFunc(names, func(name string) bool { return l["ConfigMap "+name].insisted })
 }
 
 // keep forgets the ConfigMaps that aren't among those with these names.

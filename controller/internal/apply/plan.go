@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -18,12 +19,15 @@ import (
 	"github.com/zoetrope/markdown-view/generator"
 )
 
-// verb is what is done to a child. Each but nothing and refuse is one request at most.
+// verb is what is done to a child. Each but nothing, leave and refuse is one request at
+// most.
 type verb string
 
 const (
 	// nothing: it is as wanted, or as far as it can be.
 	nothing verb = "nothing"
+	// leave: it isn't as wanted, and is corrected later: somebody keeps changing it.
+	leave verb = "leave"
 	// refuse: it is an error of the view.
 	refuse verb = "refuse"
 	// lookUp: read the metadata of what has the name.
@@ -61,6 +65,8 @@ type situation struct {
 	last fingerprint
 	// withinInterval means that the last apply was within the view's interval.
 	withinInterval bool
+	// now is when this is.
+	now time.Time
 	// recent means that the view was made a short time ago.
 	recent bool
 	// stale means that the API server is known to have another version than the cache.
@@ -110,6 +116,9 @@ func plan(s *situation) (action, error) {
 // doesn't show yet: a create changes nothing that is there already, and the API server
 // tells then whose that is.
 func planMissing(s *situation) action {
+	if s.last.desired == s.digest && s.now.Before(s.last.fight.until) && s.done == (done{}) && s.refusal == nil {
+		return action{verb: leave, reason: "somebody keeps deleting it", drift: drift{fields: []string{"deleted"}}}
+	}
 	if s.existing != nil {
 		if refusal, refused := refuseForeign(s, s.existing); refused {
 			return refusal
@@ -172,6 +181,9 @@ func planFound(s *situation) (action, error) {
 		if now.owned == s.last.owned {
 			found.fields = nil
 		}
+	}
+	if s.last.desired == s.digest && !found.none() && s.now.Before(s.last.fight.until) {
+		return action{verb: leave, reason: "somebody keeps changing " + found.String(), drift: found}, nil
 	}
 	return planDrifted(s, found)
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/fluxcd/pkg/apis/meta"
 	"github.com/fluxcd/pkg/runtime/conditions"
@@ -27,10 +28,10 @@ func (r *Reconciler) recordTransition(before, view *v1.MarkdownView) {
 		return
 	}
 	eventType := corev1.EventTypeNormal
-	if conditions.IsFalse(view, meta.ReadyCondition) {
+	ready := conditions.Get(view, meta.ReadyCondition)
+	if ready.Status == metav1.ConditionFalse && ready.Reason != v1.ProgressingReason {
 		eventType = corev1.EventTypeWarning
 	}
-	ready := conditions.Get(view, meta.ReadyCondition)
 	r.Events.AnnotatedEventf(view, nil, eventAnnotations(view), eventType, ready.Reason, reconcileAction, "%s", ready.Message)
 }
 

@@ -67,6 +67,7 @@ func (r *Reconciler) keepObjects(ctx context.Context, view *v1.MarkdownView, sta
 	applied, err := r.Applier.Execute(ctx, plan)
 	r.recordCorrections(view, applied.Corrections)
 	fault.written = append(fault.written, applied.Written...)
+	fault.requeueAfter = soonest(fault.requeueAfter, applied.Recheck)
 	if err != nil {
 		return err
 	}

@@ -191,7 +191,7 @@ func TestOnlyTheTemplateWaits(t *testing.T) {
 	}
 	f.stopRollout("a")
 	f.reconcile("a")
-	f.ready(f.reconcile("b"), metav1.ConditionUnknown, v1.ProgressingReason, "waiting for a rollout slot (1 in use)")
+	f.ready(f.reconcile("b"), metav1.ConditionFalse, v1.ProgressingReason, "waiting for a rollout slot (1 in use)")
 
 	f.view("new")
 	f.reconcile("new")
@@ -199,7 +199,7 @@ func TestOnlyTheTemplateWaits(t *testing.T) {
 		t.Errorf("a new view counts: %d slots are in use", inUse)
 	}
 	f.clock.SetTime(f.clock.Now().Add(slotPatience))
-	f.ready(f.reconcile("a"), metav1.ConditionUnknown, v1.ProgressingReason, "")
+	f.ready(f.reconcile("a"), metav1.ConditionFalse, v1.ProgressingReason, "")
 	if woken := f.limiter.woken(); woken != "b" {
 		t.Fatalf("woken: %q", woken)
 	}
@@ -231,7 +231,7 @@ func TestTimeoutCountsTimeWithoutProgress(t *testing.T) {
 	for updated := range int32(30) {
 		progress(updated)
 		f.clock.SetTime(f.clock.Now().Add(40 * time.Second))
-		f.ready(f.reconcile("docs"), metav1.ConditionUnknown, v1.ProgressingReason, "")
+		f.ready(f.reconcile("docs"), metav1.ConditionFalse, v1.ProgressingReason, "")
 	}
 	f.clock.SetTime(f.clock.Now().Add(30 * time.Second))
 	progress(28) // one goes, and comes again: no progress

@@ -180,6 +180,9 @@ func (r *Reconciler) reconcile(ctx context.Context, view *v1.MarkdownView, state
 		}
 	}
 	checked.written = applied.Written
+	if len(applied.Fights) > 0 {
+		checked = fought(checked, applied)
+	}
 	if newRollout {
 		checked.warnings = rendered.warnings
 	}

@@ -73,7 +73,8 @@ func (r *Reconciler) render(ctx context.Context, view *v1.MarkdownView, state *v
 }
 
 // staleReason says why what was rendered last isn't what is wanted, or isn't what is
-// there; empty if it is. Once an interval everything is looked at anew.
+// there; empty if it is. Whatever the interval, an input that hasn't changed isn't read
+// again for it.
 func (r *Reconciler) staleReason(ctx context.Context, view *v1.MarkdownView, state *viewState, key string) (string, error) {
 	last := &state.rendered
 	switch {
@@ -81,7 +82,7 @@ func (r *Reconciler) staleReason(ctx context.Context, view *v1.MarkdownView, sta
 		return "nothing is remembered of the view", nil
 	case last.key != key:
 		return "the view or its inputs changed", nil
-	case r.Clock.Since(last.at) >= view.Spec.Interval.Duration:
+	case r.Clock.Since(last.at) >= view.Spec.Interval.Duration && state.lastApplied.Insisted(last.configMaps):
 		return "the interval has passed", nil
 	}
 	var live corev1.ConfigMapList

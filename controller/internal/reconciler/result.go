@@ -14,6 +14,7 @@ import (
 	"github.com/fluxcd/pkg/runtime/conditions"
 
 	v1 "github.com/zoetrope/markdown-view/api/v1"
+	"github.com/zoetrope/markdown-view/controller/internal/apply"
 	"github.com/zoetrope/markdown-view/controller/internal/outcome"
 	"github.com/zoetrope/markdown-view/generator"
 )
@@ -87,6 +88,18 @@ func carried(e *outcome.Error) result {
 	return r
 }
 
+// fought is the result of a view some of whose objects somebody else keeps changing: what
+// is served isn't sure to be what is wanted until that ends.
+func fought(checked result, applied apply.Report) result {
+	checked.requeueAfter = soonest(checked.requeueAfter, applied.Recheck)
+	if checked.state == outcome.Served {
+		checked.state, checked.reason = outcome.Retrying, v1.ContestedReason
+		checked.message = strings.Join(applied.Fights, ", ") +
+			" is changed again and again by somebody else, and corrected with a growing delay: find out who with kubectl get --show-managed-fields, and stop it"
+	}
+	return checked
+}
+
 // progressRefresh is how often the counts of a rollout are written at most: a
 // change of a view is to cost two writes, not one for each pod.
 const progressRefresh = 30 * time.Second
@@ -116,11 +129,7 @@ func (r result) report(view *v1.MarkdownView, now time.Time) {
 		conditions.Delete(view, meta.StalledCondition)
 		conditions.MarkTrue(view, meta.ReadyCondition, r.reason, "%s", r.message)
 		status.ObservedGeneration = view.Generation
-	case outcome.Progressing:
-		conditions.Delete(view, meta.StalledCondition)
-		conditions.MarkTrue(view, meta.ReconcilingCondition, r.reason, "%s", r.message)
-		conditions.MarkUnknown(view, meta.ReadyCondition, r.reason, "%s", r.message)
-	case outcome.Retrying:
+	case outcome.Progressing, outcome.Retrying:
 		conditions.Delete(view, meta.StalledCondition)
 		conditions.MarkTrue(view, meta.ReconcilingCondition, r.reason, "%s", r.message)
 		conditions.MarkFalse(view, meta.ReadyCondition, r.reason, "%s", r.message)

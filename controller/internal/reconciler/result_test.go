@@ -35,7 +35,7 @@ func TestReportSetsConditionsAsFluxReadsThem(t *testing.T) {
 		},
 		"rolling out": {
 			result: result{state: outcome.Progressing, reason: v1.ProgressingReason},
-			want:   map[string]metav1.ConditionStatus{"Ready": "Unknown", "Reconciling": "True"},
+			want:   map[string]metav1.ConditionStatus{"Ready": "False", "Reconciling": "True"},
 		},
 		"failed, and tried again": {
 			result: result{state: outcome.Retrying, reason: v1.ApplyFailedReason},

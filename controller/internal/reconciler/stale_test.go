@@ -51,6 +51,8 @@ type staleModel struct {
 	// missed means that versions may never have been seen: then a write is believed for
 	// longer.
 	missed bool
+	// times is how often each object was changed.
+	times [3]int
 }
 
 func newStaleModel(t *testing.T, seed uint64) *staleModel {
@@ -161,6 +163,9 @@ func (m *staleModel) disturb() {
 	}
 	if m.Admin.Get(ctx, client.ObjectKey{Namespace: "docs", Name: names[i]}, object) != nil {
 		return
+	}
+	if m.times[i]++; m.times[i] > 3 {
+		return // that would be a fight, which has rules of its own
 	}
 	m.disturbed++
 	switch m.random.IntN(5) {
