@@ -39,19 +39,19 @@ func TestAHostileNeighbourDelaysNobody(t *testing.T) {
 		"by a webhook that takes our label off":    {1, relabel, v1.ApplyFailedReason},
 		"by a webhook that hangs for one view":     {1, hang, ""},
 		"by a webhook that hangs for thirty views": {30, hang, ""},
-		"by a webhook that relabels thirty views'": {30, relabel, v1.ApplyFailedReason},
+		"by a webhook that relabels thirty views":  {30, relabel, v1.ApplyFailedReason},
 	}
+	c := newCluster(t)
+	c.controller("controller")
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			c := newCluster(t)
-			c.controller("controller")
-			hostile, other := c, fixtureIn(t, c.Product)
+			hostile, other := fixtureIn(t, c.Product), fixtureIn(t, c.Product)
 			other.create(other.view("docs"))
 			other.ready("docs")
 			_, before := other.latencies()
 
 			for _, resource := range []string{"configmaps", "deployments", "services"} {
-				hostile.webhookOn(resource, 10, test.answer)
+				defer hostile.webhookOn(resource, 10, test.answer)()
 			}
 			hostile.probe()
 			for i := range test.views {
@@ -62,7 +62,7 @@ func TestAHostileNeighbourDelaysNobody(t *testing.T) {
 			t.Logf("edits %v, repairs %v, without a neighbour %v", edits, repairs, before)
 			for what, took := range map[string][]time.Duration{"edit": edits, "repair": repairs} {
 				if median := took[len(took)/2]; median > time.Second {
-					t.Errorf("an %s took %s", what, median)
+					t.Errorf("the %s took %s", what, median)
 				}
 			}
 			if test.reason != "" {
