@@ -200,16 +200,16 @@ func TestPodFailure(t *testing.T) {
 		},
 		"an init container crashes": {
 			pod: pod(revision, func(p *corev1.Pod) {
-				p.Status.InitContainerStatuses = []corev1.ContainerStatus{{Name: "assemble", State: waiting("CrashLoopBackOff", ""), LastTerminationState: terminated(2, "Error", "disk full")}}
+				p.Status.InitContainerStatuses = []corev1.ContainerStatus{{Name: "setup", State: waiting("CrashLoopBackOff", ""), LastTerminationState: terminated(2, "Error", "disk full")}}
 				p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "mdbook", State: waiting("PodInitializing", "")}}
 			}),
-			want: "pod init container assemble: CrashLoopBackOff, last exit code 2: disk full",
+			want: "pod init container setup: CrashLoopBackOff, last exit code 2: disk full",
 		},
 		"an init container goes on": {
 			pod: pod(revision, func(p *corev1.Pod) {
-				p.Status.InitContainerStatuses = []corev1.ContainerStatus{{Name: "assemble", State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}}
+				p.Status.InitContainerStatuses = []corev1.ContainerStatus{{Name: "setup", State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}}
 			}),
-			want: "pod init container assemble: it hasn't finished, or isn't ready",
+			want: "pod init container setup: it hasn't finished, or isn't ready",
 		},
 		"a pod with earlier pages doesn't count": {
 			pod: pod(earlier, func(p *corev1.Pod) {
