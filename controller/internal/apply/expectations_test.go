@@ -2,6 +2,7 @@ package apply
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -149,10 +150,11 @@ func TestStaleDecisionIsRefused(t *testing.T) {
 func (f *fixture) versions() map[string]string {
 	f.Helper()
 	versions := map[string]string{}
-	for name, object := range map[string]client.Object{"markdowns-docs": &corev1.ConfigMap{}, "viewer-docs": &corev1.Service{}, "viewer-docs ": &appsv1.Deployment{}} {
-		err := f.Admin.Get(f.Context(), client.ObjectKey{Namespace: "docs", Name: strings.TrimSpace(name)}, object)
+	objects := []client.Object{&corev1.ConfigMap{}, &corev1.Service{}, &appsv1.Deployment{}}
+	for i, name := range []string{"markdowns-docs", "viewer-docs", "viewer-docs"} {
+		err := f.Admin.Get(f.Context(), client.ObjectKey{Namespace: "docs", Name: name}, objects[i])
 		f.Must(client.IgnoreNotFound(err))
-		versions[name] = object.GetResourceVersion()
+		versions[fmt.Sprintf("%T", objects[i])] = objects[i].GetResourceVersion()
 	}
 	return versions
 }

@@ -163,7 +163,7 @@ func TestFightIsAConditionAndOneEvent(t *testing.T) {
 func TestUnchangedInputCostsNothing(t *testing.T) {
 	f := newFixture(t, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "docs", Name: "more", UID: "more", ResourceVersion: "7"}, Data: map[string]string{"more.md": "# More\n"}})
 	reads := 0
-	f.Reconciler.Pages.APIReader = interceptor.NewClient(f.Admin.(client.WithWatch), interceptor.Funcs{
+	f.Pages.APIReader = interceptor.NewClient(f.Admin.(client.WithWatch), interceptor.Funcs{
 		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, object client.Object, options ...client.GetOption) error {
 			reads++
 			err := c.Get(ctx, key, object, options...)
@@ -239,9 +239,11 @@ func TestSuccessorWaitsForGarbageCollection(t *testing.T) {
 	f.ready(f.reconcile("docs"), metav1.ConditionFalse, v1.ProgressingReason, "waiting for the garbage collection of ConfigMap markdowns-docs")
 	f.clock.SetTime(f.clock.Now().Add(2 * time.Minute))
 	f.ready(f.reconcile("docs"), metav1.ConditionFalse, v1.ConflictReason, "is controlled by MarkdownView docs")
-	for name, object := range map[string]client.Object{"markdowns-docs": &corev1.ConfigMap{}, "viewer-docs": &corev1.Service{}, "viewer-docs ": &appsv1.Deployment{}} {
-		object.SetNamespace("docs")
-		object.SetName(strings.TrimSpace(name))
+	for _, object := range []client.Object{
+		&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "docs", Name: "markdowns-docs"}},
+		&corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "docs", Name: "viewer-docs"}},
+		&appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "docs", Name: "viewer-docs"}},
+	} {
 		f.Must(f.Admin.Delete(t.Context(), object))
 	}
 	f.ready(f.reconcile("docs"), metav1.ConditionFalse, v1.ProgressingReason, "0 of 1 replicas")

@@ -66,8 +66,8 @@ func newStaleModel(t *testing.T, seed uint64) *staleModel {
 	})
 	m.all = fakecluster.NewLag(m.Cluster, all, func(client.Object) bool { return true })
 	m.Behind(m.ours)
-	m.Reconciler.Applier.Metadata = m.all
-	m.Reconciler.Pages.Metadata = m.all
+	m.Applier.Metadata = m.all
+	m.Pages.Metadata = m.all
 	key := types.NamespacedName{Namespace: "docs", Name: "docs"}
 	m.ours.OnEvent = func(kind string, object client.Object, gone, unknown bool) {
 		if gone && kind != v1.Kind {
@@ -135,7 +135,7 @@ func (m *staleModel) reconcileIfDue() {
 	m.woken, m.due = false, time.Time{}
 	m.reconciled++
 	request := ctrl.Request{NamespacedName: types.NamespacedName{Namespace: "docs", Name: "docs"}}
-	result, err := m.Reconciler.Reconcile(context.WithoutCancel(m.Context()), request)
+	result, err := m.Reconcile(context.WithoutCancel(m.Context()), request)
 	if err != nil {
 		result.RequeueAfter = 750 * time.Millisecond
 	}

@@ -145,7 +145,7 @@ func TestHangingWriteIsReported(t *testing.T) {
 		return nil
 	}
 	request := ctrl.Request{NamespacedName: types.NamespacedName{Namespace: "docs", Name: "docs"}}
-	if _, err := f.Reconciler.Reconcile(ctx, request); !errors.Is(err, context.DeadlineExceeded) {
+	if _, err := f.Reconcile(ctx, request); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("got %v", err)
 	}
 	view := fakecluster.Get(f.Cluster, &v1.MarkdownView{}, "docs", "docs")
@@ -154,7 +154,7 @@ func TestHangingWriteIsReported(t *testing.T) {
 	stopped, stop := context.WithCancel(t.Context())
 	stop()
 	f.Refuse = func(string, client.Object) error { return stopped.Err() }
-	if _, err := f.Reconciler.Reconcile(stopped, request); !errors.Is(err, context.Canceled) {
+	if _, err := f.Reconcile(stopped, request); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
 	after := fakecluster.Get(f.Cluster, &v1.MarkdownView{}, "docs", "docs")
