@@ -245,6 +245,15 @@ func TestTimeoutCountsTimeWithoutProgress(t *testing.T) {
 	if got := slices.DeleteFunc(f.Requests(), func(r string) bool { return !strings.HasPrefix(r, "write the status") }); len(got) > 33 {
 		t.Errorf("%d status writes", len(got))
 	}
+	f.states = viewStates{}
+	f.clock.SetTime(time.Now()) // that of conditions
+	for i := range int32(20) { // pods that come and go, also after a restart
+		progress(28 - i%2)
+		f.ready(f.reconcile("docs"), metav1.ConditionFalse, v1.RolloutFailedReason, "29 of 40")
+	}
+	if got := append(f.Requests(), f.eventMessages()...); len(got) > 0 {
+		t.Errorf("each is written: %v", got)
+	}
 	progress(30)
-	f.ready(f.reconcile("docs"), metav1.ConditionFalse, v1.RolloutFailedReason, "30 of 40")
+	f.ready(f.reconcile("docs"), metav1.ConditionFalse, v1.ProgressingReason, "30 of 40")
 }

@@ -98,7 +98,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	case slotReleased:
 		r.limiter.release(state)
 	}
-	result.report(view, r.Clock.Now())
+	if postponed := result.report(view, r.Clock.Now()); postponed {
+		result.requeueAfter = soonest(result.requeueAfter, progressRefresh)
+	}
 	if err := r.writeStatus(ctx, state, before, view); err != nil {
 		if apierrors.IsConflict(err) {
 			return ctrl.Result{RequeueAfter: statusRecheck}, nil // the view has just changed

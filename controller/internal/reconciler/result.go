@@ -106,18 +106,19 @@ const progressRefresh = 30 * time.Second
 
 // report writes the result into the view's status, as kstatus and Flux read it:
 // Reconciling and Stalled are there only while true, and never both;
-// observedGeneration moves when the outcome for it is final.
-func (r result) report(view *v1.MarkdownView, now time.Time) {
+// observedGeneration moves when the outcome for it is final. postponed means that the
+// status says as much already, and that its counts are to be brought up to date later.
+func (r result) report(view *v1.MarkdownView, now time.Time) (postponed bool) {
 	if r.state == outcome.Unreported {
-		return
+		return false
 	}
 	status := &view.Status
 	if at, ok := meta.ReconcileAnnotationValue(view.Annotations); ok {
 		status.LastHandledReconcileAt = at
 	}
 	status.Selector = labels.SelectorFromSet(generator.Labels(view.Name)).String()
-	if r.state == outcome.Progressing && reportedRecently(view, now) || r.detail != "" && r.detailedRecently(view, now) {
-		return
+	if r.state == outcome.Progressing && reportedRecently(view, now) || r.detail != "" && r.detailedRecently(view, now) || r.failedRecently(view, now) {
+		return true
 	}
 	r.message = r.withDetail()
 	if r.replicas != nil {
@@ -139,6 +140,7 @@ func (r result) report(view *v1.MarkdownView, now time.Time) {
 		conditions.MarkFalse(view, meta.ReadyCondition, r.reason, "%s", r.message)
 		status.ObservedGeneration = view.Generation
 	}
+	return false
 }
 
 // reportedRecently reports whether the status says already that this generation is
@@ -161,6 +163,14 @@ func (r *result) detailedRecently(view *v1.MarkdownView, now time.Time) bool {
 	}
 	message, detail, _ := strings.Cut(ready.Message, detailSeparator)
 	return message == r.message && detail != "" && isRecent(ready, now)
+}
+
+// failedRecently reports whether the status has said lately that the rollout has failed:
+// the counts of pods that come and go are not to be written each time.
+func (r *result) failedRecently(view *v1.MarkdownView, now time.Time) bool {
+	ready := conditions.Get(view, meta.ReadyCondition)
+	return r.reason == v1.RolloutFailedReason && ready != nil && ready.Reason == r.reason &&
+		ready.ObservedGeneration == view.Generation && ready.Message != r.message && isRecent(ready, now)
 }
 
 func isRecent(condition *metav1.Condition, now time.Time) bool {

@@ -37,7 +37,7 @@ func (r *Reconciler) checkRollout(ctx context.Context, view *v1.MarkdownView, st
 	timeout := view.Spec.Timeout.Duration
 	stuck := state.rollout.begin(view.Generation, state.rendered.revision, health.CountsOf(deployment), r.Clock.Now())
 	left := timeout - stuck
-	if left <= 0 || health.DeadlineExceeded(deployment, timeout) || !newRollout && failedBefore(view) {
+	if left <= 0 || health.DeadlineExceeded(deployment, timeout) || !newRollout && !state.rollout.progressed && failedBefore(view) {
 		return result{
 			state: outcome.Stalled, reason: v1.RolloutFailedReason, message: health.Explain(unavailable, deployment, pods.Items, health.All),
 			requeueAfter: atRest, replicas: replicas,

@@ -72,16 +72,18 @@ type rolloutStart struct {
 	revision   string
 	counts     health.Counts
 	at         time.Time
+	// progressed means that it has made progress since it is known.
+	progressed bool
 }
 
 // begin notes the beginning of a rollout, unless it is the one that goes on, and returns
 // for how long it has made no progress.
 func (s *rolloutStart) begin(generation int64, revision string, counts health.Counts, now time.Time) time.Duration {
 	if s.at.IsZero() || s.generation != generation || s.revision != revision {
-		*s = rolloutStart{generation, revision, counts, now}
+		*s = rolloutStart{generation: generation, revision: revision, counts: counts, at: now}
 	}
 	if best, progressed := s.counts.Progress(counts); progressed {
-		s.counts, s.at = best, now
+		s.counts, s.at, s.progressed = best, now, true
 	}
 	return now.Sub(s.at)
 }
