@@ -247,7 +247,7 @@ func TestTimeoutCountsTimeWithoutProgress(t *testing.T) {
 	}
 	f.states = viewStates{}
 	f.clock.SetTime(time.Now()) // that of conditions
-	for i := range int32(20) { // pods that come and go, also after a restart
+	for i := range int32(20) {  // pods that come and go, also after a restart
 		progress(28 - i%2)
 		f.ready(f.reconcile("docs"), metav1.ConditionFalse, v1.RolloutFailedReason, "29 of 40")
 	}
