@@ -93,7 +93,7 @@ func parse(args []string) (*options, error) {
 	flags.StringVar(&o.pprofAddr, "pprof-addr", "", "The address that Go's profiles are served at, below /debug/pprof/, to whoever reaches it; empty for none.")
 	flags.StringVar(&o.healthAddr, "health-addr", ":9440", "The address that the probes are answered at.")
 	flags.StringVar(&o.eventsAddr, "events-addr", "", "Where events are posted, beside the Kubernetes events, as Flux's controllers do; empty for nowhere.")
-	flags.IntVar(&o.concurrent, "concurrent", 10, "How many MarkdownViews are reconciled at once.")
+	flags.IntVar(&o.concurrent, "concurrent", 10, "How many MarkdownViews of a namespace are reconciled at once; of all namespaces twice as many.")
 	flags.IntVar(&o.rollouts, "concurrent-rollouts", 0, "How many MarkdownViews replace their pods at once, for example after an upgrade; 0 for any number.")
 	flags.DurationVar(&o.reconcileTimeout, "reconcile-timeout", time.Minute, "How long one reconciliation may take; rollouts aren't waited for in it.")
 	flags.DurationVar(&o.gracefulShutdownTimeout, "graceful-shutdown-timeout", 30*time.Second, "How long reconciliations may go on after the signal to stop.")
@@ -203,11 +203,12 @@ func run(ctx context.Context, o *options) error {
 		Clock:   clock.RealClock{},
 	}
 	if err := r.SetupWithManager(ctx, mgr, reconciler.Options{
-		Metadata:    metadata,
-		Concurrent:  o.concurrent,
-		Rollouts:    o.rollouts,
-		RateLimiter: fluxcontroller.GetRateLimiter(o.rateLimiter),
-		Timeout:     o.reconcileTimeout,
+		Metadata:   metadata,
+		Concurrent: o.concurrent,
+		Rollouts:   o.rollouts,
+		MinRetry:   o.rateLimiter.MinRetryDelay,
+		MaxRetry:   o.rateLimiter.MaxRetryDelay,
+		Timeout:    o.reconcileTimeout,
 	}); err != nil {
 		return fmt.Errorf("set up the controller: %w", err)
 	}
@@ -278,8 +279,7 @@ func newManager(o *options, selector labels.Selector) (ctrl.Manager, error) {
 		Controller:                    crconfig.Controller{RecoverPanic: new(true)},
 		Cache:                         reconciler.CacheOptions(selector, o.namespaces),
 		Client: client.Options{Cache: &client.CacheOptions{
-			EnableReadYourWritesConsistency: new(true),
-			Unstructured:                    true, // Flux's sources
+			Unstructured: true, // Flux's sources
 		}},
 	})
 	if apimeta.IsNoMatchError(err) {

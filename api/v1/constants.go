@@ -36,6 +36,8 @@ const (
 	// ConflictReason says that an object of the right name belongs to somebody
 	// else.
 	ConflictReason = "Conflict"
+	// ContestedReason says that somebody else keeps changing an object.
+	ContestedReason = "Contested"
 	// ApplyFailedReason says that the API server refused an object.
 	ApplyFailedReason = "ApplyFailed"
 )

@@ -10,7 +10,7 @@ import (
 const (
 	DefaultReplicas int32 = 1
 	DefaultInterval       = 10 * time.Minute
-	DefaultTimeout        = 5 * time.Minute
+	DefaultTimeout        = 15 * time.Minute
 )
 
 // Default fills in what the API server would: the function sees views that never

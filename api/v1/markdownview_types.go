@@ -30,9 +30,10 @@ type MarkdownViewSpec struct {
 	BookToml string `json:"bookToml,omitempty"`
 
 	// Replicas is how many viewer pods serve the book. 0 parks it: the objects
-	// stay, no pod runs.
+	// stay, no pod runs. At most 1000.
 	// +kubebuilder:default=1
 	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=1000
 	// +optional
 	Replicas *int32 `json:"replicas,omitempty"`
 
@@ -49,22 +50,24 @@ type MarkdownViewSpec struct {
 	Suspend bool `json:"suspend,omitempty"`
 
 	// Interval is the longest time until drift is looked for again; it is found
-	// by watch in most cases. At least a second. The function ignores it.
+	// by watch in most cases. At least a second, at most 24 hours. The function
+	// ignores it.
 	// +kubebuilder:default="10m"
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=32
 	// +kubebuilder:validation:Pattern=`^([0-9]{1,9}(\.[0-9]{1,9})?(ms|s)|[0-9]{1,7}(\.[0-9]{1,9})?m|[0-9]{1,5}(\.[0-9]{1,9})?h)+$`
-	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('1s')",message="must be at least 1s"
+	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('1s') && duration(self) <= duration('24h')",message="must be at least 1s and at most 24h"
 	// +optional
 	Interval *metav1.Duration `json:"interval,omitempty"`
 
-	// Timeout is how long a rollout may take before it is called failed. At least a
-	// second. The function ignores it.
-	// +kubebuilder:default="5m"
+	// Timeout is how long a rollout may go on without progress before it is called
+	// failed; a pod may take ten minutes to build a large book. At least a second, at
+	// most 24 hours. The function ignores it.
+	// +kubebuilder:default="15m"
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=32
 	// +kubebuilder:validation:Pattern=`^([0-9]{1,9}(\.[0-9]{1,9})?(ms|s)|[0-9]{1,7}(\.[0-9]{1,9})?m|[0-9]{1,5}(\.[0-9]{1,9})?h)+$`
-	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('1s')",message="must be at least 1s"
+	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('1s') && duration(self) <= duration('24h')",message="must be at least 1s and at most 24h"
 	// +optional
 	Timeout *metav1.Duration `json:"timeout,omitempty"`
 }

@@ -18,6 +18,12 @@ import (
 // names a Service, whose name is a DNS label.
 const MaxNameLength = validation.DNS1123LabelMaxLength - len("viewer-")
 
+// MaxReplicas is the most viewer pods that a view may ask for.
+const MaxReplicas = 1000
+
+// maxDuration is the longest interval and timeout.
+const maxDuration = 24 * time.Hour
+
 // How much a spec may hold: the same as in the CustomResourceDefinition's markers.
 const (
 	maxMarkdowns   = 1000
@@ -73,6 +79,9 @@ func (s *MarkdownViewSpec) validate(at *field.Path) field.ErrorList {
 	for i := range s.ContentFrom {
 		errs = append(errs, s.ContentFrom[i].validate(at.Child("contentFrom").Index(i))...)
 	}
+	if s.Replicas != nil && *s.Replicas > MaxReplicas {
+		errs = append(errs, field.Invalid(at.Child("replicas"), *s.Replicas, fmt.Sprintf("must be at most %d", MaxReplicas)))
+	}
 	if s.Replicas != nil && *s.Replicas < 0 {
 		errs = append(errs, field.Invalid(at.Child("replicas"), *s.Replicas, "must be 0 or more"))
 	}
@@ -94,10 +103,10 @@ func validateLength(s string, most int, at *field.Path) field.ErrorList {
 }
 
 func validateDuration(duration *metav1.Duration, at *field.Path) field.ErrorList {
-	if duration == nil || duration.Duration >= time.Second {
+	if duration == nil || duration.Duration >= time.Second && duration.Duration <= maxDuration {
 		return nil
 	}
-	return field.ErrorList{field.Invalid(at, written(duration.Duration), "must be at least 1s")}
+	return field.ErrorList{field.Invalid(at, written(duration.Duration), "must be at least 1s and at most 24h")}
 }
 
 // written gives a duration as people write it: -5m, not -5m0s.

@@ -14,6 +14,8 @@ import (
 	"strings"
 	"testing"
 
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -41,8 +43,16 @@ type Cluster struct {
 	// Mutate changes the fields that Cached applies, as an admission webhook does.
 	Mutate func(fields map[string]any)
 
+	// Conflicts counts the writes of Cached that were refused because what they were
+	// decided on was no longer so.
+	Conflicts int
+
 	label, value string
 	requests     []string
+	created      int
+	versions     int
+	lags         []*Lag
+	lag          *Lag
 }
 
 // Index is one of a cache's.
@@ -56,15 +66,18 @@ type Index struct {
 // sees of the kinds that views generate.
 func New(t testing.TB, label, value string, indexes []Index, objects ...client.Object) *Cluster {
 	t.Helper()
-	builder := fake.NewClientBuilder().WithScheme(Scheme()).WithReturnManagedFields().
+	builder := fake.NewClientBuilder().WithScheme(Scheme()).WithReturnManagedFields().WithGlobalResourceVersionCounter().
 		WithStatusSubresource(&v1.MarkdownView{}).WithObjects(objects...)
 	for _, index := range indexes {
 		builder = builder.WithIndex(index.Object, index.Name, index.Values)
 	}
+	for _, object := range []client.Object{&corev1.ConfigMap{}, &appsv1.Deployment{}, &corev1.Service{}} {
+		builder = builder.WithIndex(object, metav1.ObjectNameField, func(o client.Object) []string { return []string{o.GetName()} })
+	}
 	store := builder.Build()
 	c := &Cluster{t: t, Admin: store, label: label, value: value}
 	c.Cached = interceptor.NewClient(store, interceptor.Funcs{
-		Get: c.get, Patch: c.patch, Delete: c.delete, SubResourcePatch: c.patchStatus,
+		Get: c.get, List: c.list, Patch: c.patch, Delete: c.delete, SubResourcePatch: c.patchStatus,
 	})
 	return c
 }
@@ -109,7 +122,17 @@ func Edit[T client.Object](c *Cluster, manager string, object T, namespace, name
 	c.Must(c.Admin.Update(c.t.Context(), object, client.FieldOwner(manager)))
 }
 
+func (c *Cluster) list(ctx context.Context, store client.WithWatch, list client.ObjectList, options ...client.ListOption) error {
+	if c.lag != nil {
+		return c.lag.List(ctx, list, options...)
+	}
+	return store.List(ctx, list, options...)
+}
+
 func (c *Cluster) get(ctx context.Context, store client.WithWatch, key client.ObjectKey, object client.Object, options ...client.GetOption) error {
+	if c.lag != nil {
+		return c.lag.Get(ctx, key, object, options...)
+	}
 	if err := store.Get(ctx, key, object, options...); err != nil {
 		return err
 	}
@@ -129,21 +152,39 @@ func (c *Cluster) cached(object client.Object) bool {
 }
 
 func (c *Cluster) patch(ctx context.Context, store client.WithWatch, object client.Object, patch client.Patch, options ...client.PatchOption) error {
+	defer c.Observe()
+	err := c.tryPatch(ctx, store, object, patch, options...)
+	if apierrors.IsConflict(err) {
+		c.Conflicts++
+	}
+	return err
+}
+
+func (c *Cluster) tryPatch(ctx context.Context, store client.WithWatch, object client.Object, patch client.Patch, options ...client.PatchOption) error {
 	verb := map[types.PatchType]string{
 		types.ApplyPatchType: "apply", types.JSONPatchType: "patch fields of", types.MergePatchType: "merge into",
 	}[patch.Type()]
 	if err := c.request(verb, object); err != nil {
 		return err
 	}
+	isNew := false
 	if patch.Type() == types.ApplyPatchType {
 		existing := store.Get(ctx, client.ObjectKeyFromObject(object), object.DeepCopyObject().(client.Object))
+		isNew = apierrors.IsNotFound(existing)
 		var err error
-		if patch, err = c.admit(object, patch, apierrors.IsNotFound(existing)); err != nil {
+		if patch, err = c.admit(object, patch, isNew); err != nil {
 			return err
 		}
 	}
 	if err := store.Patch(ctx, object, patch, options...); err != nil {
 		return err
+	}
+	if isNew {
+		c.created++
+		object.SetUID(types.UID(fmt.Sprintf("uid-%d", c.created)))
+		if err := store.Update(ctx, object); err != nil {
+			return err
+		}
 	}
 	return dropStatus(object)
 }
@@ -159,8 +200,9 @@ func (c *Cluster) admit(object client.Object, patch client.Patch, isNew bool) (c
 	if err := json.Unmarshal(data, &fields); err != nil {
 		return nil, err
 	}
+	metadata := fields["metadata"].(map[string]any)
 	if isNew {
-		fields["metadata"].(map[string]any)["resourceVersion"] = "1"
+		metadata["resourceVersion"] = "1"
 	}
 	if c.Mutate != nil {
 		c.Mutate(fields)
@@ -173,6 +215,7 @@ func (c *Cluster) delete(ctx context.Context, store client.WithWatch, object cli
 	if err := c.request("delete", object); err != nil {
 		return err
 	}
+	defer c.Observe()
 	return store.Delete(ctx, object, options...)
 }
 
@@ -180,6 +223,7 @@ func (c *Cluster) patchStatus(ctx context.Context, store client.Client, subresou
 	if err := c.request("write the "+subresource+" of", object); err != nil {
 		return err
 	}
+	defer c.Observe()
 	return store.SubResource(subresource).Patch(ctx, object, patch, options...)
 }
 

@@ -22,8 +22,14 @@ import (
 )
 
 // webhook answers what the API server asks it before Deployments of the test's
-// namespace are written. It returns what takes it away again.
+// namespace are written, within a second. It returns what takes it away again.
 func (f *fixture) webhook(answer func(*http.Request, *admissionv1.AdmissionResponse)) (remove func()) {
+	f.Helper()
+	return f.webhookOn("deployments", 1, answer)
+}
+
+// webhookOn is one for another resource, and another timeout in seconds.
+func (f *fixture) webhookOn(resource string, timeout int32, answer func(*http.Request, *admissionv1.AdmissionResponse)) (remove func()) {
 	f.Helper()
 	clustertest.Need(f, f.Cluster, cluster.Loopback)
 	certificate, caBundle, err := f.Cluster.ServingCertificate()
@@ -43,11 +49,11 @@ func (f *fixture) webhook(answer func(*http.Request, *admissionv1.AdmissionRespo
 	server.StartTLS()
 	f.Cleanup(server.Close)
 
-	none, fail, timeout := admissionregistrationv1.SideEffectClassNone, admissionregistrationv1.Fail, int32(1)
+	none, fail := admissionregistrationv1.SideEffectClassNone, admissionregistrationv1.Fail
 	configuration := &admissionregistrationv1.MutatingWebhookConfiguration{
-		ObjectMeta: metav1.ObjectMeta{Name: f.namespace},
+		ObjectMeta: metav1.ObjectMeta{Name: f.namespace + "-" + resource},
 		Webhooks: []admissionregistrationv1.MutatingWebhook{{
-			Name:                    "deployments.example.com",
+			Name:                    resource + ".example.com",
 			ClientConfig:            admissionregistrationv1.WebhookClientConfig{URL: &server.URL, CABundle: caBundle},
 			NamespaceSelector:       &metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: f.namespace}},
 			SideEffects:             &none,
@@ -56,7 +62,7 @@ func (f *fixture) webhook(answer func(*http.Request, *admissionv1.AdmissionRespo
 			AdmissionReviewVersions: []string{"v1"},
 			Rules: []admissionregistrationv1.RuleWithOperations{{
 				Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Create, admissionregistrationv1.Update},
-				Rule:       admissionregistrationv1.Rule{APIGroups: []string{"apps"}, APIVersions: []string{"v1"}, Resources: []string{"deployments"}},
+				Rule:       admissionregistrationv1.Rule{APIGroups: []string{"*"}, APIVersions: []string{"v1"}, Resources: []string{resource}},
 			}},
 		}},
 	}

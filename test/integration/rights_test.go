@@ -42,7 +42,7 @@ func TestTheServiceAccountsRights(t *testing.T) {
 		"get secrets", "list secrets", "create secrets", "get markdownviews.view.zoetrope.github.io",
 		"create markdownviews.view.zoetrope.github.io", "update markdownviews.view.zoetrope.github.io",
 		"patch markdownviews.view.zoetrope.github.io", "delete markdownviews.view.zoetrope.github.io",
-		"delete deployments.apps", "delete services", "get services", "deletecollection configmaps",
+		"delete deployments.apps", "delete services", "get services", "get deployments.apps", "deletecollection configmaps",
 		"update deployments.apps", "update services", "update configmaps",
 		"patch deployments.apps/scale", "patch deployments.apps/status",
 		"create pods", "delete pods", "create pods/exec", "get pods/log", "create pods/eviction", "create pods/portforward",

@@ -124,6 +124,7 @@ func TestDriftIsCorrected(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			f := newFixture(t)
 			f.applied()
+			f.seen()
 			f.Requests()
 			test.edit(f)
 			report := f.applied()
@@ -302,7 +303,7 @@ func TestRefusalStopsWhatComesAfter(t *testing.T) {
 func TestReplacesPods(t *testing.T) {
 	f := newFixture(t)
 	replaces := func() bool {
-		plan, err := f.Plan(t.Context(), f.view, f.desired(), f.last)
+		plan, err := f.Plan(t.Context(), f.view, f.desired(), f.last, &f.wrote)
 		f.Must(err)
 		return plan.ReplacesPods()
 	}
@@ -361,7 +362,7 @@ func TestPrune(t *testing.T) {
 			f := newFixture(t, test.configMap)
 			object := "ConfigMap " + test.configMap.Name
 			f.last[object] = fingerprint{at: f.clock.Now()}
-			deleted, err := f.Prune(t.Context(), f.view, []string{"markdowns-docs"}, f.last)
+			deleted, err := f.Prune(t.Context(), f.view, []string{"markdowns-docs"}, f.last, &f.wrote)
 			f.Must(err)
 			if got := slices.Contains(deleted, object+" (delete)"); got != test.deleted || (len(f.Requests()) > 0) != test.deleted {
 				t.Errorf("deleted: %v", deleted)

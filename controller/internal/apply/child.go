@@ -7,8 +7,10 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	appsv1ac "k8s.io/client-go/applyconfigurations/apps/v1"
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
+	metav1ac "k8s.io/client-go/applyconfigurations/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/zoetrope/markdown-view/api/v1"
@@ -22,6 +24,9 @@ type Desired struct {
 
 	digest digest
 	child  func() *child
+	// partial means that it isn't known whether this is all that is wanted of the object:
+	// nothing is removed from it.
+	partial bool
 }
 
 // DesiredOf lists the objects that a view wants, with the view as owner, in the order
@@ -64,6 +69,8 @@ type child struct {
 	// metadataCached means that the metadata of all objects of the kind are in a cache,
 	// so that it costs no request to look at what has the name.
 	metadataCached bool
+	// partial is that of Desired.
+	partial bool
 
 	compared comparison
 }
@@ -75,6 +82,46 @@ func (c *child) String() string {
 
 func (c *child) exists() bool {
 	return c.live.GetResourceVersion() != ""
+}
+
+// become replaces the live object. Its closures hold on to it, so it is overwritten.
+func (c *child) become(live client.Object) {
+	switch to := c.live.(type) {
+	case *corev1.ConfigMap:
+		live.(*corev1.ConfigMap).DeepCopyInto(to)
+	case *appsv1.Deployment:
+		live.(*appsv1.Deployment).DeepCopyInto(to)
+	case *corev1.Service:
+		live.(*corev1.Service).DeepCopyInto(to)
+	}
+}
+
+// atVersion returns an apply configuration that holds only for this version of an object.
+func atVersion(desired any, uid types.UID, version string) any {
+	at := func(metadata *metav1ac.ObjectMetaApplyConfiguration) *metav1ac.ObjectMetaApplyConfiguration {
+		versioned := *metadata
+		versioned.ResourceVersion = &version
+		if uid != "" {
+			versioned.UID = &uid
+		}
+		return &versioned
+	}
+	// Copies: desired is used again.
+	switch d := desired.(type) {
+	case *corev1ac.ConfigMapApplyConfiguration:
+		versioned := *d
+		versioned.ObjectMetaApplyConfiguration = at(d.ObjectMetaApplyConfiguration)
+		return &versioned
+	case *appsv1ac.DeploymentApplyConfiguration:
+		versioned := *d
+		versioned.ObjectMetaApplyConfiguration = at(d.ObjectMetaApplyConfiguration)
+		return &versioned
+	case *corev1ac.ServiceApplyConfiguration:
+		versioned := *d
+		versioned.ObjectMetaApplyConfiguration = at(d.ObjectMetaApplyConfiguration)
+		return &versioned
+	}
+	return desired // never: these are the kinds
 }
 
 func desiredConfigMap(desired *corev1ac.ConfigMapApplyConfiguration) Desired {

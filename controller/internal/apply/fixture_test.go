@@ -22,6 +22,7 @@ type fixture struct {
 	*Applier
 	view  *v1.MarkdownView
 	last  LastApplied
+	wrote Expectations
 	clock *testclock.FakePassiveClock
 }
 
@@ -53,7 +54,7 @@ func (f *fixture) desired() []Desired {
 // apply plans and executes.
 func (f *fixture) apply() (Report, error) {
 	f.Helper()
-	plan, err := f.Plan(f.Context(), f.view, f.desired(), f.last)
+	plan, err := f.Plan(f.Context(), f.view, f.desired(), f.last, &f.wrote)
 	if err != nil {
 		return Report{}, err
 	}
@@ -66,6 +67,11 @@ func (f *fixture) applied() Report {
 	report, err := f.apply()
 	f.Must(err)
 	return report
+}
+
+// seen has the cache show all that was written.
+func (f *fixture) seen() {
+	f.wrote.byObject = nil
 }
 
 // passInterval lets a view's interval pass.

@@ -25,22 +25,38 @@ type fingerprint struct {
 	// live names the object as it was then.
 	live digest
 	at   time.Time
+	// insisted means that it isn't as wanted all the same, because a webhook changes it.
+	insisted bool
+	// fight is what is known of somebody who keeps changing the object.
+	fight fight
 }
 
 // digest names contents.
 type digest [sha256.Size]byte
 
 // AreCurrent reports whether the ConfigMaps of these names are there as they were
-// applied last.
-func (l LastApplied) AreCurrent(names []string, configMaps []corev1.ConfigMap) bool {
-	current := 0
-	for i := range configMaps {
-		configMap := &configMaps[i]
-		if slices.Contains(names, configMap.Name) && l["ConfigMap "+configMap.Name].live == liveDigest(configMap) {
-			current++
+// applied last. configMaps are the cache's.
+func (l LastApplied) AreCurrent(names []string, configMaps []corev1.ConfigMap, written *Expectations, now time.Time) bool {
+	for _, name := range names {
+		object := "ConfigMap " + name
+		var live client.Object = &corev1.ConfigMap{}
+		if i := slices.IndexFunc(configMaps, func(c corev1.ConfigMap) bool { return c.Name == name }); i >= 0 {
+			live = &configMaps[i]
+		}
+		if latest := written.latest(object, live, now); latest != nil {
+			live = latest
+		}
+		if live.GetResourceVersion() == "" || l[object].live != liveDigest(live) {
+			return false
 		}
 	}
-	return current == len(names)
+	return true
+}
+
+// Insisted reports whether one of the ConfigMaps of these names isn't as wanted although
+// it was applied. It is worth another try, once an interval.
+func (l LastApplied) Insisted(names []string) bool {
+	return slices.ContainsFunc(names, func(name string) bool { return l["ConfigMap "+name].insisted })
 }
 
 // keep forgets the ConfigMaps that aren't among those with these names.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	metav1ac "k8s.io/client-go/applyconfigurations/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -27,19 +28,54 @@ func ownershipError(object, reason string) error {
 }
 
 // checkOwnership returns an error unless a view may change an existing object: one that
-// it owns, or that carries its labels and has no controller, as the function's output
-// does. With the adopt annotation the labels don't matter.
-func checkOwnership(view *v1.MarkdownView, name string, live metav1.Object) error {
+// it owns, that carries its labels and has no controller, as the function's output does,
+// or that lost both and that we have applied for the view. With the adopt annotation the
+// labels don't matter. recent means that the view was made a short time ago.
+func checkOwnership(view *v1.MarkdownView, kind schema.GroupVersionKind, live metav1.Object, recent bool) error {
+	name := kind.Kind + " " + live.GetName()
 	if owner := metav1.GetControllerOf(live); owner != nil {
-		if owner.UID == view.UID {
+		switch {
+		case owner.UID == view.UID:
 			return nil
+		case recent && owner.Kind == v1.Kind && owner.Name == view.Name:
+			return &outcome.Error{State: outcome.Progressing, Reason: v1.ProgressingReason, Retry: predecessorRecheck,
+				Message: "waiting for the garbage collection of " + name + ", which belongs to a deleted view of the same name"}
 		}
 		return ownershipError(name, fmt.Sprintf("is controlled by %s %s: rename the view, or delete the object", owner.Kind, owner.Name))
 	}
-	if CarriesLabels(live, view.Name) || Adopts(view) {
+	if CarriesLabels(live, view.Name) || Adopts(view) || isListed(view, kind, live.GetName()) && appliedByUs(live) {
 		return nil
 	}
 	return ownershipError(name, fmt.Sprintf("was not generated from this view: rename the view, delete the object, or set the view's annotation %s to \"true\" to take it over", v1.AdoptAnnotation))
+}
+
+const (
+	// collectionTime is how long a view waits for the objects of one of its name that
+	// was deleted before it was made; after that somebody has to look.
+	collectionTime = 2 * time.Minute
+	// predecessorRecheck is how soon it is looked at them again.
+	predecessorRecheck = 2 * time.Second
+)
+
+// InventoryID names an object in a view's inventory.
+func InventoryID(namespace, name string, kind schema.GroupVersionKind) string {
+	return fmt.Sprintf("%s_%s_%s_%s", namespace, name, kind.Group, kind.Kind)
+}
+
+// isListed reports whether an object is in a view's inventory, which only the controller
+// writes.
+func isListed(view *v1.MarkdownView, kind schema.GroupVersionKind, name string) bool {
+	return view.Status.Inventory != nil && slices.ContainsFunc(view.Status.Inventory.Entries, func(entry v1.InventoryEntry) bool {
+		return entry.ID == InventoryID(view.Namespace, name, kind)
+	})
+}
+
+// appliedByUs reports whether our field manager has applied an object: it has an entry for
+// it, which goes with the object. Whoever makes another one of the name makes it without.
+func appliedByUs(object metav1.Object) bool {
+	return slices.ContainsFunc(object.GetManagedFields(), func(entry metav1.ManagedFieldsEntry) bool {
+		return entry.Manager == generator.FieldManager && entry.Operation == metav1.ManagedFieldsOperationApply && entry.Subresource == ""
+	})
 }
 
 // Adopts reports whether a view may take over objects that were not generated from it.

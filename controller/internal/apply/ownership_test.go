@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -25,6 +26,8 @@ func TestNamesField(t *testing.T) {
 	}
 }
 
+const notGenerated = `Service viewer-docs exists and was not generated from this view: rename the view, delete the object, or set the view's annotation view.zoetrope.github.io/adopt to "true" to take it over`
+
 func TestCheckOwnership(t *testing.T) {
 	view := &v1.MarkdownView{ObjectMeta: metav1.ObjectMeta{Name: "docs", UID: "ours"}}
 	adopting := view.DeepCopy()
@@ -32,14 +35,23 @@ func TestCheckOwnership(t *testing.T) {
 	owned := func(uid types.UID) []metav1.OwnerReference {
 		return []metav1.OwnerReference{{Kind: "App", Name: "theirs", UID: uid, Controller: new(true)}}
 	}
+	applied := []metav1.ManagedFieldsEntry{{Manager: "markdown-view-controller", Operation: metav1.ManagedFieldsOperationApply}}
+	listed := view.DeepCopy()
+	listed.Status.Inventory = &v1.Inventory{Entries: []v1.InventoryEntry{{ID: "_viewer-docs__Service"}}}
+	predecessors := []metav1.OwnerReference{{Kind: "MarkdownView", Name: "docs", UID: "before", Controller: new(true)}}
 	tests := map[string]struct {
 		view *v1.MarkdownView
 		live metav1.ObjectMeta
 		want string
 	}{
-		"the view's own":                  {view, metav1.ObjectMeta{OwnerReferences: owned("ours")}, ""},
-		"the function's output":           {view, metav1.ObjectMeta{Labels: generator.Labels("docs")}, ""},
-		"a foreign object, to be adopted": {adopting, metav1.ObjectMeta{}, ""},
+		"the view's own, that lost labels and owner":                 {listed, metav1.ObjectMeta{ManagedFields: applied}, ""},
+		"another one of its name, made since":                        {listed, metav1.ObjectMeta{}, notGenerated},
+		"one that we applied for another view":                       {view, metav1.ObjectMeta{ManagedFields: applied}, notGenerated},
+		"one that we applied, and that another controller has taken": {listed, metav1.ObjectMeta{ManagedFields: applied, OwnerReferences: owned("theirs")}, "Service viewer-docs exists and is controlled by App theirs: rename the view, or delete the object"},
+		"one of a deleted view of the name":                          {view, metav1.ObjectMeta{OwnerReferences: predecessors}, "waiting for the garbage collection of Service viewer-docs, which belongs to a deleted view of the same name"},
+		"the view's own":                                             {view, metav1.ObjectMeta{OwnerReferences: owned("ours")}, ""},
+		"the function's output":                                      {view, metav1.ObjectMeta{Labels: generator.Labels("docs")}, ""},
+		"a foreign object, to be adopted":                            {adopting, metav1.ObjectMeta{}, ""},
 		"another controller's, with our labels": {
 			view, metav1.ObjectMeta{Labels: generator.Labels("docs"), OwnerReferences: owned("theirs")},
 			"Service viewer-docs exists and is controlled by App theirs: rename the view, or delete the object",
@@ -50,13 +62,14 @@ func TestCheckOwnership(t *testing.T) {
 		},
 		"another view's": {
 			view, metav1.ObjectMeta{Labels: generator.Labels("other")},
-			`Service viewer-docs exists and was not generated from this view: rename the view, delete the object, or set the view's annotation view.zoetrope.github.io/adopt to "true" to take it over`,
+			notGenerated,
 		},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			got := ""
-			if err := checkOwnership(test.view, "Service viewer-docs", &test.live); err != nil {
+			test.live.Name = "viewer-docs"
+			if err := checkOwnership(test.view, corev1.SchemeGroupVersion.WithKind("Service"), &test.live, true); err != nil {
 				got = err.Error()
 			}
 			if got != test.want {

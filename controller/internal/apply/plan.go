@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -14,15 +15,19 @@ import (
 	"github.com/fluxcd/pkg/ssa"
 
 	v1 "github.com/zoetrope/markdown-view/api/v1"
+	"github.com/zoetrope/markdown-view/controller/internal/outcome"
 	"github.com/zoetrope/markdown-view/generator"
 )
 
-// verb is what is done to a child. Each but nothing and refuse is one request at most.
+// verb is what is done to a child. Each but nothing, leave and refuse is one request at
+// most.
 type verb string
 
 const (
 	// nothing: it is as wanted, or as far as it can be.
 	nothing verb = "nothing"
+	// leave: it isn't as wanted, and is corrected later: somebody keeps changing it.
+	leave verb = "leave"
 	// refuse: it is an error of the view.
 	refuse verb = "refuse"
 	// lookUp: read the metadata of what has the name.
@@ -60,6 +65,12 @@ type situation struct {
 	last fingerprint
 	// withinInterval means that the last apply was within the view's interval.
 	withinInterval bool
+	// now is when this is.
+	now time.Time
+	// recent means that the view was made a short time ago.
+	recent bool
+	// stale means that the API server is known to have another version than the cache.
+	stale bool
 	// existing is what has the child's name and isn't in the cache of what is ours; nil
 	// if that is nothing, or isn't known.
 	existing *metav1.PartialObjectMetadata
@@ -70,7 +81,8 @@ type situation struct {
 
 // done is what was done about a child in this reconciliation.
 type done struct {
-	// lookedUp and lookedAgain are the lookUp of before a create and of after a refusal.
+	// lookedUp means that it was looked what has the name, and lookedAgain that the API
+	// server itself was asked.
 	lookedUp, lookedAgain bool
 	applied, removedKeys  bool
 	// tookOver is the takeOver of takenOver, tookOverAll that of all writers.
@@ -82,6 +94,9 @@ type done struct {
 // own of the object is only known after it.
 func plan(s *situation) (action, error) {
 	switch {
+	case s.stale:
+		err := &outcome.Error{State: outcome.Unreported, Retry: staleRecheck, Message: s.String() + " has changed, which the cache doesn't show yet"}
+		return action{verb: refuse, reason: "the cache is known to be stale", err: err}, nil
 	case !s.exists():
 		return planMissing(s), nil
 	case s.done == done{} && s.refusal == nil:
@@ -97,21 +112,28 @@ func plan(s *situation) (action, error) {
 }
 
 // planMissing decides about a child that the cache doesn't hold. An object that doesn't
-// carry our label may have the name all the same: without force the API server refuses
-// to change a field that somebody else set, and for ConfigMaps and Services, which may
-// have none in common with ours, the metadata of all are known.
+// carry our label may have the name all the same, also one that the cache of metadata
+// doesn't show yet: a create changes nothing that is there already, and the API server
+// tells then whose that is.
 func planMissing(s *situation) action {
+	if s.last.desired == s.digest && s.now.Before(s.last.fight.until) && s.done == (done{}) && s.refusal == nil {
+		return action{verb: leave, reason: "somebody keeps deleting it", drift: drift{fields: []string{"deleted"}}}
+	}
 	if s.existing != nil {
 		if refusal, refused := refuseForeign(s, s.existing); refused {
 			return refusal
 		}
 	}
 	switch {
-	case s.refusal != nil && !s.done.lookedAgain && (apierrors.IsConflict(s.refusal) || apierrors.IsInvalid(s.refusal)):
-		return action{verb: lookUp, reason: "the API server refused it, maybe because something has its name"}
-	case s.refusal != nil && (s.existing == nil || s.done.applied):
+	case s.refusal != nil && apierrors.IsConflict(s.refusal) && !s.done.lookedAgain:
+		return action{verb: lookUp, reason: "the API server has another one of its name than was known"}
+	case s.refusal != nil && s.done.lookedAgain && s.existing != nil && !s.done.applied && !seen(s.existing):
+		return action{verb: apply, reason: "it lacks its labels"}
+	case s.refusal != nil && apierrors.IsConflict(s.refusal):
+		return action{verb: refuse, reason: "it is there and will be seen, or has just gone", err: staleVersion(s.refusal)}
+	case s.refusal != nil:
 		return action{verb: refuse, reason: "the API server refused it", err: s.refusal}
-	case !s.done.lookedUp && s.refusal == nil && (s.metadataCached || Adopts(s.view)):
+	case !s.done.lookedUp && (s.metadataCached || Adopts(s.view)):
 		return action{verb: lookUp, reason: "something that doesn't carry its labels may have its name"}
 	case s.existing != nil: // as the tutorial made it, or to be adopted
 		return action{verb: apply, reason: "it lacks its labels"}
@@ -119,11 +141,23 @@ func planMissing(s *situation) action {
 	return action{verb: create, reason: "it isn't there"}
 }
 
-// refuseForeign refuses a child whose name an object has that isn't the view's.
+// refuseForeign refuses a child whose name an object has that isn't the view's. What the
+// view has applied is looked at again first: the cache of metadata doesn't tell who did.
 func refuseForeign(s *situation, object metav1.Object) (refusal action, refused bool) {
-	err := checkOwnership(s.view, s.String(), object)
+	err := checkOwnership(s.view, s.gvk, object, s.recent)
+	if err != nil && !s.exists() && !s.done.lookedAgain && isListed(s.view, s.gvk, object.GetName()) && metav1.GetControllerOf(object) == nil {
+		return action{verb: lookUp, reason: "it was the view's, and may still be"}, true
+	}
 	return action{verb: refuse, reason: "what has its name isn't the view's", err: err}, err != nil
 }
+
+// seen reports whether the cache of what is ours shows an object, if not yet then soon.
+func seen(object metav1.Object) bool {
+	return object.GetLabels()[createdByLabel] == generator.FieldManager
+}
+
+// createdByLabel is the label that the cache of what is ours selects by.
+const createdByLabel = "app.kubernetes.io/created-by"
 
 // planFound decides about a child as the cache has it.
 func planFound(s *situation) (action, error) {
@@ -148,6 +182,9 @@ func planFound(s *situation) (action, error) {
 			found.fields = nil
 		}
 	}
+	if s.last.desired == s.digest && !found.none() && s.now.Before(s.last.fight.until) {
+		return action{verb: leave, reason: "somebody keeps changing " + found.String(), drift: found}, nil
+	}
 	return planDrifted(s, found)
 }
 
@@ -156,6 +193,8 @@ func planDrifted(s *situation, found drift) (action, error) {
 	switch {
 	case len(found.fields) > 0 && !s.done.applied:
 		return action{verb: apply, reason: drift{fields: found.fields}.String() + " differ", drift: drift{fields: found.fields}}, nil
+	case s.partial:
+		return action{verb: nothing, reason: "it is as far as is known as wanted"}, nil
 	case found.hasUnwanted() && !s.done.removedKeys:
 		unwanted := drift{unwanted: found.unwanted}
 		return action{verb: removeKeys, reason: unwanted.String() + " aren't wanted", drift: unwanted}, nil
@@ -180,6 +219,9 @@ func planRefused(s *situation) (action, error) {
 		if patch != nil {
 			return action{verb: takeOver, reason: "the API server refused it beside what " + managers + " set", managedFields: patch}, nil
 		}
+	}
+	if apierrors.IsConflict(s.refusal) {
+		return action{verb: refuse, reason: "somebody else has written it meanwhile", err: staleVersion(s.refusal)}, nil
 	}
 	return action{verb: refuse, reason: "the API server refused it", err: s.refusal}, nil
 }

@@ -59,15 +59,27 @@ func TestPlanMissing(t *testing.T) {
 			given: []func(*situation){lookedUp, func(s *situation) { s.existing = existing("ours") }}, want: apply, reason: "lacks its labels",
 		},
 		"its creation conflicts with what somebody else set": {
-			kind: "Deployment", given: []func(*situation){func(s *situation) { s.refusal = errConflict }}, want: lookUp, reason: "refused it, maybe because",
+			kind: "Deployment", given: []func(*situation){func(s *situation) { s.refusal = errConflict }}, want: lookUp, reason: "another one of its name",
 		},
-		"its creation is invalid beside what somebody else set": {
-			kind: "Deployment", given: []func(*situation){func(s *situation) { s.refusal = errField }}, want: lookUp,
+		"its creation is invalid": {
+			kind: "Deployment", given: []func(*situation){func(s *situation) { s.refusal = errField }}, want: refuse, reason: "refused it",
+		},
+		"its creation conflicts with what is the view's and will be seen": {
+			given: []func(*situation){func(s *situation) {
+				s.refusal, s.existing = errConflict, existing("ours")
+				s.existing.Labels = generator.Labels("docs")
+				s.done.lookedUp, s.done.lookedAgain = true, true
+			}}, want: refuse, reason: "will be seen",
+		},
+		"its creation conflicts with what has just gone": {
+			given: []func(*situation){func(s *situation) {
+				s.refusal, s.done = errConflict, done{lookedUp: true, lookedAgain: true}
+			}}, want: refuse, reason: "has just gone",
 		},
 		"its creation is refused, and nothing is there": {
 			given: []func(*situation){func(s *situation) { s.refusal = errField; s.done.lookedUp, s.done.lookedAgain = true, true }}, want: refuse, reason: "refused",
 		},
-		"its creation is refused, and the view's own is there": {
+		"its creation conflicts with the view's own, which has lost its labels": {
 			given: []func(*situation){func(s *situation) {
 				s.refusal, s.existing = errConflict, existing("ours")
 				s.done.lookedUp, s.done.lookedAgain = true, true
@@ -187,7 +199,7 @@ func (f *fixture) situation(kind string, edit func(*fixture)) *situation {
 	}
 	for _, desired := range f.desired() {
 		if desired.Kind == kind {
-			c, err := f.read(f.Context(), &desired)
+			c, err := f.read(f.Context(), &desired, &f.wrote)
 			f.Must(err)
 			return &situation{child: c, view: f.view, last: f.last[c.String()], withinInterval: true}
 		}

@@ -15,21 +15,23 @@ import (
 
 // Prune deletes the ConfigMaps that a view no longer has pages for, forgets them, and
 // returns what it deleted. It is for when no pod mounts them any more.
-func (a *Applier) Prune(ctx context.Context, view *v1.MarkdownView, wanted []string, last LastApplied) (deleted []string, err error) {
+func (a *Applier) Prune(ctx context.Context, view *v1.MarkdownView, wanted []string, last LastApplied, written *Expectations) (deleted []string, err error) {
 	var list corev1.ConfigMapList
 	if err := a.Client.List(ctx, &list, OfView(view)...); err != nil {
 		return nil, err
 	}
 	for i := range list.Items {
 		configMap := &list.Items[i]
-		if !prunable(view, configMap, wanted) {
+		object := "ConfigMap " + configMap.Name
+		if !prunable(view, configMap, wanted) || written.isDeleted(object, configMap.UID, a.Clock.Now()) {
 			continue
 		}
 		preconditions := client.Preconditions{UID: &configMap.UID, ResourceVersion: &configMap.ResourceVersion}
 		if err := client.IgnoreNotFound(a.Client.Delete(ctx, configMap, preconditions)); err != nil {
 			return deleted, staleVersion(fmt.Errorf("delete ConfigMap %s: %w", configMap.Name, err))
 		}
-		deleted = append(deleted, fmt.Sprintf("ConfigMap %s (delete)", configMap.Name))
+		written.expectDeleted(object, configMap.UID, a.Clock.Now())
+		deleted = append(deleted, object+" (delete)")
 	}
 	last.keep(wanted)
 	return deleted, nil

@@ -36,11 +36,11 @@ func TestAssemblyFailure(t *testing.T) {
 		},
 		"it runs": {
 			corev1.ContainerStatus{Name: "assemble", State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}},
-			"",
+			"pod init container assemble: it hasn't finished, or isn't ready",
 		},
 		"somebody else's init container": {
 			corev1.ContainerStatus{Name: "sidecar", State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff"}}},
-			"",
+			"pod init container sidecar: CrashLoopBackOff",
 		},
 	}
 	for name, test := range tests {

@@ -7,10 +7,12 @@ package health
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
 	v1 "github.com/zoetrope/markdown-view/api/v1"
@@ -24,7 +26,10 @@ func UnavailableReason(deployment *appsv1.Deployment, pods []corev1.Pod) string 
 	wanted := ptr.Deref(deployment.Spec.Replicas, v1.DefaultReplicas)
 	status := deployment.Status
 	revision := deployment.Spec.Template.Annotations[v1.RevisionAnnotation]
-	outdated := countReady(pods, func(pod *corev1.Pod) bool { return pod.Annotations[v1.RevisionAnnotation] != revision })
+	foreign := foreignPod(deployment, pods)
+	outdated := countReady(pods, func(pod *corev1.Pod) bool {
+		return pod.Annotations[v1.RevisionAnnotation] != revision && isOf(deployment, pod)
+	})
 	switch {
 	case status.ObservedGeneration < deployment.Generation:
 		return fmt.Sprintf("the Deployment of %s is being updated", plural(wanted, "replica", "replicas"))
@@ -38,8 +43,29 @@ func UnavailableReason(deployment *appsv1.Deployment, pods []corev1.Pod) string 
 		return plural(status.Replicas-wanted, "surplus replica is", "surplus replicas are") + " still running"
 	case outdated > 0:
 		return plural(outdated, "pod with earlier pages still serves", "pods with earlier pages still serve")
+	case foreign != "":
+		return "pod " + foreign + " isn't the Deployment's, but has its labels and gets requests: delete the pod, or take the labels off it"
 	}
 	return ""
+}
+
+// foreignPod returns the first pod that gets requests and isn't the Deployment's; empty if
+// there is none.
+func foreignPod(deployment *appsv1.Deployment, pods []corev1.Pod) string {
+	first := ""
+	for i := range pods {
+		pod := &pods[i]
+		if isReady(pod) && !isOf(deployment, pod) && (first == "" || pod.Name < first) {
+			first = pod.Name
+		}
+	}
+	return first
+}
+
+// isOf reports whether a pod is of one of a Deployment's ReplicaSets.
+func isOf(deployment *appsv1.Deployment, pod *corev1.Pod) bool {
+	owner := metav1.GetControllerOf(pod)
+	return owner != nil && owner.Kind == "ReplicaSet" && strings.HasPrefix(owner.Name, deployment.Name+"-")
 }
 
 // ServedMessage is that of a view of which nothing is missing.
@@ -76,6 +102,32 @@ func replicaFailure(deployment *appsv1.Deployment) string {
 		}
 	}
 	return ""
+}
+
+// Counts tell how far a rollout is.
+type Counts struct {
+	// Updated and Available are the most pods of the new template that there were, and
+	// Old the fewest of others.
+	Updated, Available, Old int32
+}
+
+// CountsOf reads them off a Deployment.
+func CountsOf(deployment *appsv1.Deployment) Counts {
+	status := deployment.Status
+	return Counts{Updated: status.UpdatedReplicas, Available: status.AvailableReplicas, Old: status.Replicas - status.UpdatedReplicas}
+}
+
+// Progress reports whether a rollout is further than it ever was, as a Deployment's
+// deadline counts it, and how far it has ever been. That a pod comes and goes again is
+// none.
+func (c Counts) Progress(now Counts) (best Counts, progressed bool) {
+	best = Counts{Updated: max(c.Updated, now.Updated), Available: max(c.Available, now.Available), Old: min(c.Old, now.Old)}
+	return best, best != c
+}
+
+// ReplacesPods reports whether there are pods that a rollout is to replace.
+func ReplacesPods(deployment *appsv1.Deployment) bool {
+	return deployment.Status.Replicas > deployment.Status.UpdatedReplicas
 }
 
 // DeadlineExceeded reports whether the Deployment's own deadline has passed, which a

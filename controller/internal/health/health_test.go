@@ -16,7 +16,7 @@ const revision, earlier = "sha256:new", "sha256:old"
 // deployment wants and has two replicas of the current revision, unless changed.
 func deployment(change func(*appsv1.Deployment)) *appsv1.Deployment {
 	d := &appsv1.Deployment{
-		ObjectMeta: metav1.ObjectMeta{Generation: 2},
+		ObjectMeta: metav1.ObjectMeta{Name: "viewer-docs", Generation: 2},
 		Spec:       appsv1.DeploymentSpec{Replicas: new(int32(2))},
 		Status:     appsv1.DeploymentStatus{ObservedGeneration: 2, Replicas: 2, UpdatedReplicas: 2, AvailableReplicas: 2},
 	}
@@ -29,8 +29,11 @@ func deployment(change func(*appsv1.Deployment)) *appsv1.Deployment {
 
 func pod(revision string, change func(*corev1.Pod)) corev1.Pod {
 	p := corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{v1.RevisionAnnotation: revision}},
-		Status:     corev1.PodStatus{Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}},
+		ObjectMeta: metav1.ObjectMeta{
+			Name: "viewer-docs-1-a", Annotations: map[string]string{v1.RevisionAnnotation: revision},
+			OwnerReferences: []metav1.OwnerReference{{Kind: "ReplicaSet", Name: "viewer-docs-1", Controller: new(true)}},
+		},
+		Status: corev1.PodStatus{Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}},
 	}
 	if change != nil {
 		change(&p)
@@ -83,6 +86,23 @@ func TestUnavailableReason(t *testing.T) {
 			pods:       []corev1.Pod{pod(earlier, func(p *corev1.Pod) { p.DeletionTimestamp = &now })},
 			want:       "1 pod with earlier pages still serves",
 		},
+		"a pod of somebody else has our labels": {
+			deployment: deployment(nil),
+			pods:       []corev1.Pod{pod(revision, nil), pod("", func(p *corev1.Pod) { p.Name, p.OwnerReferences = "debug", nil })},
+			want:       "pod debug isn't the Deployment's, but has its labels and gets requests: delete the pod, or take the labels off it",
+		},
+		"a pod of another Deployment has our labels, and our annotations": {
+			deployment: deployment(nil),
+			pods:       []corev1.Pod{pod(revision, func(p *corev1.Pod) { p.Name, p.OwnerReferences[0].Name = "other-1-a", "other-1" })},
+			want:       "pod other-1-a isn't the Deployment's, but has its labels and gets requests: delete the pod, or take the labels off it",
+		},
+		"a pod of somebody else that isn't ready gets no requests": {
+			deployment: deployment(nil),
+			pods: []corev1.Pod{pod("", func(p *corev1.Pod) {
+				p.Name, p.OwnerReferences = "debug", nil
+				p.Status.Conditions[0].Status = corev1.ConditionFalse
+			})},
+		},
 		"a pod with earlier pages that isn't ready gets no requests": {
 			deployment: deployment(nil),
 			pods:       []corev1.Pod{pod(earlier, func(p *corev1.Pod) { p.Status.Conditions[0].Status = corev1.ConditionFalse })},
@@ -129,6 +149,9 @@ func TestDeadlineExceeded(t *testing.T) {
 
 func TestPodFailure(t *testing.T) {
 	container := func(status corev1.ContainerStatus) corev1.Pod {
+		if status.Name == "" {
+			status.Name = "mdbook"
+		}
 		return pod(revision, func(p *corev1.Pod) { p.Status.ContainerStatuses = []corev1.ContainerStatus{status} })
 	}
 	waiting := func(reason, message string) corev1.ContainerState {
@@ -167,9 +190,30 @@ func TestPodFailure(t *testing.T) {
 			pod:  container(corev1.ContainerStatus{State: waiting("ContainerCreating", "")}),
 			want: "pod ContainerCreating: its volumes or its network are not ready; kubectl describe says more",
 		},
+		"a sidecar crashes": {
+			pod:  container(corev1.ContainerStatus{Name: "proxy", State: waiting("CrashLoopBackOff", "back-off"), LastTerminationState: terminated(1, "Error", "no route")}),
+			want: "pod container proxy: CrashLoopBackOff, last exit code 1: no route",
+		},
+		"a sidecar doesn't get ready": {
+			pod:  container(corev1.ContainerStatus{Name: "proxy", State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}),
+			want: "pod container proxy: it runs, but isn't ready",
+		},
+		"an init container crashes": {
+			pod: pod(revision, func(p *corev1.Pod) {
+				p.Status.InitContainerStatuses = []corev1.ContainerStatus{{Name: "setup", State: waiting("CrashLoopBackOff", ""), LastTerminationState: terminated(2, "Error", "disk full")}}
+				p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "mdbook", State: waiting("PodInitializing", "")}}
+			}),
+			want: "pod init container setup: CrashLoopBackOff, last exit code 2: disk full",
+		},
+		"an init container goes on": {
+			pod: pod(revision, func(p *corev1.Pod) {
+				p.Status.InitContainerStatuses = []corev1.ContainerStatus{{Name: "setup", State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}}
+			}),
+			want: "pod init container setup: it hasn't finished, or isn't ready",
+		},
 		"a pod with earlier pages doesn't count": {
 			pod: pod(earlier, func(p *corev1.Pod) {
-				p.Status.ContainerStatuses = []corev1.ContainerStatus{{State: waiting("ImagePullBackOff", "")}}
+				p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "mdbook", State: waiting("ImagePullBackOff", "")}}
 			}),
 		},
 	}
@@ -184,10 +228,10 @@ func TestPodFailure(t *testing.T) {
 
 func TestExplain(t *testing.T) {
 	pulling := pod(revision, func(p *corev1.Pod) {
-		p.Status.ContainerStatuses = []corev1.ContainerStatus{{State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ErrImagePull"}}}}
+		p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "mdbook", State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ErrImagePull"}}}}
 	})
 	mounting := pod(revision, func(p *corev1.Pod) {
-		p.Status.ContainerStatuses = []corev1.ContainerStatus{{State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ContainerCreating"}}}}
+		p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "mdbook", State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ContainerCreating"}}}}
 	})
 	quota := func(d *appsv1.Deployment) {
 		d.Status.Conditions = []appsv1.DeploymentCondition{{Type: appsv1.DeploymentReplicaFailure, Status: corev1.ConditionTrue, Reason: "FailedCreate", Message: "exceeded quota"}}

@@ -45,26 +45,49 @@ func podFailure(pods []corev1.Pod, revision string, failures Failures) string {
 
 // containerFailure covers images that can't be pulled and containers that crash.
 func containerFailure(pod *corev1.Pod) string {
-	for _, status := range pod.Status.ContainerStatuses {
-		waiting := status.State.Waiting
-		if waiting == nil || waiting.Reason == "ContainerCreating" || waiting.Reason == "PodInitializing" {
-			continue
-		}
-		reason := waiting.Reason
-		if last := status.LastTerminationState.Terminated; last != nil {
-			reason += fmt.Sprintf(", last exit code %d", last.ExitCode)
-			if last.Reason == "OOMKilled" {
-				reason += " (out of memory)"
+	for _, containers := range []struct {
+		kind     string
+		statuses []corev1.ContainerStatus
+	}{{"init container", pod.Status.InitContainerStatuses}, {"container", pod.Status.ContainerStatuses}} {
+		for i := range containers.statuses {
+			status := &containers.statuses[i]
+			waiting := status.State.Waiting
+			if waiting == nil || waiting.Reason == "ContainerCreating" || waiting.Reason == "PodInitializing" {
+				continue
 			}
-			if end := endOf(last.Message); end != "" {
-				reason += ": " + end
-			}
-		} else if waiting.Message != "" {
-			reason += ": " + waiting.Message
+			return whose(containers.kind, status.Name) + waitingReason(status)
 		}
-		return reason
 	}
 	return ""
+}
+
+// viewerContainer is the container that serves the book.
+const viewerContainer = "mdbook"
+
+// whose names a container, unless it is the one that everybody thinks of.
+func whose(kind, name string) string {
+	if kind == "container" && name == viewerContainer {
+		return ""
+	}
+	return kind + " " + name + ": "
+}
+
+// waitingReason says why a container waits, and how it ended last.
+func waitingReason(status *corev1.ContainerStatus) string {
+	waiting := status.State.Waiting
+	reason := waiting.Reason
+	if last := status.LastTerminationState.Terminated; last != nil {
+		reason += fmt.Sprintf(", last exit code %d", last.ExitCode)
+		if last.Reason == "OOMKilled" {
+			reason += " (out of memory)"
+		}
+		if end := endOf(last.Message); end != "" {
+			reason += ": " + end
+		}
+	} else if waiting.Message != "" {
+		reason += ": " + waiting.Message
+	}
+	return reason
 }
 
 func schedulingFailure(pod *corev1.Pod) string {
@@ -87,8 +110,17 @@ func volumeFailure(pod *corev1.Pod) string {
 
 func probeFailure(pod *corev1.Pod) string {
 	for _, status := range pod.Status.ContainerStatuses {
-		if status.State.Running != nil && !status.Ready {
+		switch {
+		case status.State.Running == nil || status.Ready:
+		case status.Name == viewerContainer:
 			return "runs, but its readiness probe fails: GET / on port 3000"
+		default:
+			return whose("container", status.Name) + "it runs, but isn't ready"
+		}
+	}
+	for _, status := range pod.Status.InitContainerStatuses {
+		if status.State.Running != nil && !status.Ready {
+			return whose("init container", status.Name) + "it hasn't finished, or isn't ready"
 		}
 	}
 	return ""

@@ -60,7 +60,7 @@ func keepAll(object any) (any, error) { return object, nil }
 func stripPod(object any) (any, error) {
 	if pod, ok := object.(*corev1.Pod); ok {
 		pod.ManagedFields = nil
-		pod.OwnerReferences = nil
+		pod.OwnerReferences = controllerOnly(pod)
 		pod.Spec = corev1.PodSpec{}
 		pod.Status.Message = ""
 		pod.Status.PodIPs, pod.Status.HostIPs = nil, nil
@@ -84,10 +84,15 @@ func stripMetadata(object any) (any, error) {
 	} else {
 		accessor.SetLabels(nil)
 	}
-	if owner := metav1.GetControllerOf(accessor); owner != nil {
-		accessor.SetOwnerReferences([]metav1.OwnerReference{{Kind: owner.Kind, Name: owner.Name, UID: owner.UID, Controller: new(true)}})
-	} else {
-		accessor.SetOwnerReferences(nil)
-	}
+	accessor.SetOwnerReferences(controllerOnly(accessor))
 	return object, nil
+}
+
+// controllerOnly returns what tells the controller of an object.
+func controllerOnly(object metav1.Object) []metav1.OwnerReference {
+	owner := metav1.GetControllerOf(object)
+	if owner == nil {
+		return nil
+	}
+	return []metav1.OwnerReference{{Kind: owner.Kind, Name: owner.Name, UID: owner.UID, Controller: new(true)}}
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/fluxcd/pkg/apis/meta"
 	"github.com/fluxcd/pkg/runtime/conditions"
@@ -27,19 +28,23 @@ func (r *Reconciler) recordTransition(before, view *v1.MarkdownView) {
 		return
 	}
 	eventType := corev1.EventTypeNormal
-	if conditions.IsFalse(view, meta.ReadyCondition) {
+	ready := conditions.Get(view, meta.ReadyCondition)
+	if ready.Status == metav1.ConditionFalse && ready.Reason != v1.ProgressingReason {
 		eventType = corev1.EventTypeWarning
 	}
-	ready := conditions.Get(view, meta.ReadyCondition)
 	r.Events.AnnotatedEventf(view, nil, eventAnnotations(view), eventType, ready.Reason, reconcileAction, "%s", ready.Message)
 }
 
 // outcomeChanged reports whether the Ready condition has changed. The counts of a
-// rollout are no change.
-func outcomeChanged(before, view *v1.MarkdownView) bool {
-	old, now := conditions.Get(before, meta.ReadyCondition), conditions.Get(view, meta.ReadyCondition)
-	return now != nil && (old == nil || old.Status != now.Status || old.Reason != now.Reason ||
-		old.Message != now.Message && now.Reason != v1.ProgressingReason)
+// rollout, and how what is kept is meanwhile, are no change.
+func outcomeChanged(was, view *v1.MarkdownView) bool {
+	old, now := conditions.Get(was, meta.ReadyCondition), conditions.Get(view, meta.ReadyCondition)
+	if now == nil || old == nil || old.Status != now.Status || old.Reason != now.Reason {
+		return now != nil
+	}
+	before, _, _ := strings.Cut(old.Message, detailSeparator)
+	after, _, _ := strings.Cut(now.Message, detailSeparator)
+	return before != after && now.Reason != v1.ProgressingReason
 }
 
 // recordCorrections emits one event for each object that was not as it should be.

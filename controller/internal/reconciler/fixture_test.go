@@ -18,6 +18,7 @@ import (
 
 	"github.com/fluxcd/pkg/apis/meta"
 	"github.com/fluxcd/pkg/runtime/conditions"
+	"github.com/fluxcd/pkg/runtime/conditions/check"
 	"github.com/fluxcd/pkg/runtime/events"
 
 	v1 "github.com/zoetrope/markdown-view/api/v1"
@@ -97,7 +98,13 @@ func (f *fixture) reconcile(name string) *v1.MarkdownView {
 func (f *fixture) tryReconcile(name string) (ctrl.Result, error) {
 	logger := funcr.New(func(_, line string) { f.lines = append(f.lines, line) }, funcr.Options{Verbosity: map[bool]int{true: 1}[f.debug]})
 	ctx := logr.NewContext(f.Context(), logger)
-	return f.Reconcile(ctx, ctrl.Request{NamespacedName: types.NamespacedName{Namespace: "docs", Name: name}})
+	key := types.NamespacedName{Namespace: "docs", Name: name}
+	result, err := f.Reconcile(ctx, ctrl.Request{NamespacedName: key})
+	view := &v1.MarkdownView{}
+	if f.Admin.Get(f.Context(), key, view) == nil && len(view.Status.Conditions) > 0 && view.Status.Conditions[0].ObservedGeneration == view.Generation {
+		f.checkConditions(view)
+	}
+	return result, err
 }
 
 // logged returns the lines since it was called last.
@@ -138,6 +145,16 @@ func (f *fixture) served(name string) {
 	f.events.GetEvents()
 }
 
+// checkConditions holds a view's status against Flux's rules.
+func (f *fixture) checkConditions(view *v1.MarkdownView) {
+	f.Helper()
+	checker := check.NewChecker(nil, &check.Conditions{NegativePolarity: []string{meta.StalledCondition, meta.ReconcilingCondition}})
+	checker.DisableFetch = true
+	if fail, warn := checker.Check(f.Context(), view); fail != nil || warn != nil {
+		f.Errorf("the conditions of %s break Flux's rules: %v %v\n%v", view.Name, fail, warn, view.Status.Conditions)
+	}
+}
+
 // ready checks the Ready condition.
 func (f *fixture) ready(view *v1.MarkdownView, status metav1.ConditionStatus, reason, message string) {
 	f.Helper()
@@ -145,6 +162,7 @@ func (f *fixture) ready(view *v1.MarkdownView, status metav1.ConditionStatus, re
 	if condition == nil {
 		f.Fatalf("%s has no Ready condition", view.Name)
 	}
+	f.checkConditions(view)
 	if condition.Status != status || condition.Reason != reason || !strings.Contains(condition.Message, message) {
 		f.Fatalf("%s is Ready=%s, %s: %s; want %s, %s: %s", view.Name, condition.Status, condition.Reason, condition.Message, status, reason, message)
 	}

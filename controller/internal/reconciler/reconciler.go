@@ -12,7 +12,9 @@ package reconciler
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -46,11 +48,16 @@ type Reconciler struct {
 
 	states  viewStates
 	limiter rolloutLimiter
+	workers *workerShares
 }
 
 // Reconcile brings the cluster to what a view wants, as far as can be done now,
 // and its status to what is found.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	if !r.workers.acquire(req.NamespacedName) {
+		return ctrl.Result{}, nil // woken when there is one
+	}
+	defer r.workers.release(req.Namespace)
 	start, log := r.Clock.Now(), ctrl.LoggerFrom(ctx)
 	state := r.states.of(req.NamespacedName)
 	view := &v1.MarkdownView{}
@@ -70,13 +77,20 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return ctrl.Result{}, nil
 	}
 	defer r.Metrics.recordDuration(view, start)
+	view = state.view.latest(view, start)
+	r.states.prepareRetry(state, view)
 
 	before := view.DeepCopy()
 	view.Default()
 	result := r.reconcile(ctx, view, state)
 	if ctx.Err() != nil {
-		// The outcome is that of being stopped, which is nobody's fault.
-		return ctrl.Result{}, ctx.Err()
+		if !errors.Is(ctx.Err(), context.DeadlineExceeded) {
+			// The outcome is that of being stopped, which is nobody's fault.
+			return ctrl.Result{}, ctx.Err()
+		}
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), reportTimeout)
+		defer cancel()
 	}
 	switch result.slot {
 	case slotHeld:
@@ -87,20 +101,48 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if result.state == outcome.Unreported {
 		view.Status = before.Status
 	}
-	result.report(view, r.Clock.Now())
-	if err := r.writeStatus(ctx, before, view); err != nil {
+	if postponed := result.report(view, r.Clock.Now()); postponed {
+		result.requeueAfter = soonest(result.requeueAfter, progressRefresh)
+	}
+	if err := r.writeStatus(ctx, state, before, view); err != nil {
+		if apierrors.IsConflict(err) {
+			return ctrl.Result{RequeueAfter: statusRecheck}, nil // the view has just changed
+		}
 		return ctrl.Result{}, err
 	}
 	r.recordTransition(before, view)
 	r.recordWarnings(view, result.warnings)
 	logResult(ctx, before, view, &result)
-	return ctrl.Result{RequeueAfter: result.requeueAfter}, result.err
+	if result.err == nil {
+		r.states.succeeded(state)
+	}
+	if result.state != outcome.Served && result.requeueAfter > 0 {
+		result.requeueAfter = min(result.requeueAfter, view.Spec.Interval.Duration)
+	}
+	return ctrl.Result{RequeueAfter: soonest(result.requeueAfter, state.written.Pending(r.Clock.Now()))}, result.err
+}
+
+const (
+	// reportTimeout is how long the status of a view may take to write whose
+	// reconciliation took too long.
+	reportTimeout = 10 * time.Second
+	// statusRecheck is how soon a status is written again that was decided on an older
+	// version of the view.
+	statusRecheck = 500 * time.Millisecond
+)
+
+// soonest returns the shorter of two waits, of which 0 is none.
+func soonest(a, b time.Duration) time.Duration {
+	if a == 0 || b == 0 {
+		return max(a, b)
+	}
+	return min(a, b)
 }
 
 func (r *Reconciler) reconcile(ctx context.Context, view *v1.MarkdownView, state *viewState) result {
 	inputs, err := r.Pages.Find(ctx, view)
 	if err != nil {
-		return failure(err)
+		return r.keep(ctx, view, state, failure(err))
 	}
 	view.Status.LastAttemptedRevision = cmp.Or(pages.Revision(inputs), view.Status.LastAttemptedRevision)
 	rendered, fresh, err := r.render(ctx, view, state, inputs)
@@ -109,19 +151,22 @@ func (r *Reconciler) reconcile(ctx context.Context, view *v1.MarkdownView, state
 		if failed.state == outcome.Progressing && servesAll(view) {
 			failed.state = outcome.Unreported // what is fetched is what is served: it was lost here
 		}
-		return failed
+		return r.keep(ctx, view, state, failed)
 	}
 	view.Status.LastAttemptedRevision = cmp.Or(pages.Revision(inputs), rendered.revision)
 
-	plan, err := r.Applier.Plan(ctx, view, rendered.objects, state.lastApplied)
+	plan, err := r.Applier.Plan(ctx, view, rendered.objects, state.lastApplied, &state.written)
 	if err != nil {
 		return failure(err)
 	}
 	if plan.ReplacesPods() {
 		if inUse, ok := r.limiter.acquire(state); !ok {
-			return result{state: outcome.Progressing, reason: v1.ProgressingReason, message: waitingMessage(inUse), requeueAfter: progressRefresh, slot: slotKept}
+			return r.keep(ctx, view, state, result{
+				state: outcome.Progressing, reason: v1.ProgressingReason, message: waitingMessage(inUse), requeueAfter: progressRefresh, slot: slotKept,
+			})
 		}
 	}
+	state.kept = nil
 	applied, err := r.Applier.Execute(ctx, plan)
 	r.recordCorrections(view, applied.Corrections)
 	if err != nil {
@@ -137,13 +182,16 @@ func (r *Reconciler) reconcile(ctx context.Context, view *v1.MarkdownView, state
 
 	checked := r.checkRollout(ctx, view, state, plan.Deployment(), newRollout)
 	if checked.state == outcome.Served {
-		pruned, err := r.Applier.Prune(ctx, view, rendered.configMaps, state.lastApplied)
+		pruned, err := r.Applier.Prune(ctx, view, rendered.configMaps, state.lastApplied, &state.written)
 		applied.Written = append(applied.Written, pruned...)
 		if err != nil {
 			checked = failure(err)
 		}
 	}
 	checked.written = applied.Written
+	if len(applied.Fights) > 0 {
+		checked = fought(checked, applied)
+	}
 	if newRollout {
 		checked.warnings = rendered.warnings
 	}
@@ -156,17 +204,19 @@ func servesAll(view *v1.MarkdownView) bool {
 	return view.Status.LastAttemptedRevision == view.Status.LastAppliedRevision && view.Status.ObservedGeneration == view.Generation
 }
 
-// writeStatus writes the status if it changed, in one request.
-func (r *Reconciler) writeStatus(ctx context.Context, before, view *v1.MarkdownView) error {
+// writeStatus writes the status if it changed, in one request, which is refused if the
+// view isn't any more what that was decided on.
+func (r *Reconciler) writeStatus(ctx context.Context, state *viewState, before, view *v1.MarkdownView) error {
 	if equality.Semantic.DeepEqual(before.Status, view.Status) {
 		return nil
 	}
 	// Only the status is sent: nobody asked for the defaults that the spec got here.
 	target := before.DeepCopy()
 	target.Status = view.Status
-	err := r.Client.Status().Patch(ctx, target, client.MergeFrom(before), client.FieldOwner(generator.FieldManager))
+	err := r.Client.Status().Patch(ctx, target, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}), client.FieldOwner(generator.FieldManager))
 	if err != nil {
 		return client.IgnoreNotFound(fmt.Errorf("write the status of MarkdownView %s/%s: %w", view.Namespace, view.Name, err))
 	}
+	state.view = writtenView{target, r.Clock.Now()}
 	return nil
 }

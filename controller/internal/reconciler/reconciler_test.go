@@ -1,6 +1,7 @@
 package reconciler
 
 import (
+	"context"
 	"strings"
 	"testing"
 	"time"
@@ -11,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	v1 "github.com/zoetrope/markdown-view/api/v1"
 	"github.com/zoetrope/markdown-view/generator"
@@ -21,7 +23,7 @@ func TestViewBecomesServed(t *testing.T) {
 	f := newFixture(t)
 	f.view("docs")
 	view := f.reconcile("docs")
-	f.ready(view, metav1.ConditionUnknown, v1.ProgressingReason, "0 of 1 replicas")
+	f.ready(view, metav1.ConditionFalse, v1.ProgressingReason, "0 of 1 replicas")
 	want := []string{
 		"apply ConfigMap markdowns-docs", "apply Deployment viewer-docs", "apply Service viewer-docs",
 		"write the status of MarkdownView docs",
@@ -85,6 +87,21 @@ func TestDriftIsRepaired(t *testing.T) {
 			},
 			"apply ConfigMap markdowns-docs", "ConfigMap markdowns-docs was deleted",
 		},
+		"the pages lose their labels and their owner": {
+			func(f *fixture) {
+				fakecluster.Edit(f.Cluster, "anyone", &corev1.ConfigMap{}, "docs", "markdowns-docs", func(c *corev1.ConfigMap) { c.Labels, c.OwnerReferences = nil, nil })
+			},
+			"apply ConfigMap markdowns-docs", "had lost its labels",
+		},
+		"the Deployment loses the name of the view and its owner": {
+			func(f *fixture) {
+				fakecluster.Edit(f.Cluster, "anyone", &appsv1.Deployment{}, "docs", "viewer-docs", func(d *appsv1.Deployment) {
+					delete(d.Labels, generator.InstanceLabel)
+					d.OwnerReferences = nil
+				})
+			},
+			"apply Deployment viewer-docs", "/metadata/labels",
+		},
 		"the Deployment is scaled": {
 			func(f *fixture) {
 				fakecluster.Edit(f.Cluster, "anyone", &appsv1.Deployment{}, "docs", "viewer-docs", func(d *appsv1.Deployment) { d.Spec.Replicas = new(int32(7)) })
@@ -108,6 +125,71 @@ func TestDriftIsRepaired(t *testing.T) {
 	}
 }
 
+// TestFightIsAConditionAndOneEvent has somebody edit a page whenever it is corrected.
+func TestFightIsAConditionAndOneEvent(t *testing.T) {
+	f := newFixture(t)
+	f.served("docs")
+	fights := 0
+	for range 60 {
+		fakecluster.Edit(f.Cluster, "anyone", &corev1.ConfigMap{}, "docs", "markdowns-docs", func(c *corev1.ConfigMap) { c.Data["start.md"] = "theirs" })
+		if _, err := f.tryReconcile("docs"); err != nil {
+			t.Fatal(err)
+		}
+		f.clock.SetTime(f.clock.Now().Add(time.Second))
+	}
+	view := fakecluster.Get(f.Cluster, &v1.MarkdownView{}, "docs", "docs")
+	f.ready(view, metav1.ConditionFalse, v1.ContestedReason, "ConfigMap markdowns-docs is changed again and again")
+	for _, message := range f.eventMessages() {
+		if strings.Contains(message, v1.ContestedReason) {
+			fights++
+		}
+	}
+	if requests := f.Requests(); fights != 1 || len(requests) > 10 {
+		t.Errorf("%d events, and in a minute %v", fights, requests)
+	}
+	for range 10 {
+		result, err := f.tryReconcile("docs")
+		f.Must(err)
+		f.clock.SetTime(f.clock.Now().Add(result.RequeueAfter))
+	}
+	f.ready(f.reconcile("docs"), metav1.ConditionTrue, v1.HealthyReason, "")
+	if got := fakecluster.Get(f.Cluster, &corev1.ConfigMap{}, "docs", "markdowns-docs").Data["start.md"]; got != "# Start\n" {
+		t.Errorf("in the end the page is %q", got)
+	}
+}
+
+// TestUnchangedInputCostsNothing has the shortest interval there is, and pages that aren't
+// in the controller's memory.
+func TestUnchangedInputCostsNothing(t *testing.T) {
+	f := newFixture(t, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "docs", Name: "more", UID: "more", ResourceVersion: "7"}, Data: map[string]string{"more.md": "# More\n"}})
+	reads := 0
+	f.Pages.APIReader = interceptor.NewClient(f.Admin.(client.WithWatch), interceptor.Funcs{
+		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, object client.Object, options ...client.GetOption) error {
+			reads++
+			err := c.Get(ctx, key, object, options...)
+			object.SetUID("another") // so that what was read isn't remembered
+			return err
+		},
+	})
+	f.view("docs")
+	f.update("docs", func(v *v1.MarkdownView) {
+		v.Spec.Interval = &metav1.Duration{Duration: time.Second}
+		v.Spec.ContentFrom = []v1.ContentSource{{ConfigMapRef: &v1.ConfigMapSource{Name: "more"}}}
+	})
+	f.reconcile("docs")
+	f.rollOut("docs")
+	f.reconcile("docs")
+	f.Requests()
+	before := reads
+	for range 100 {
+		f.clock.SetTime(f.clock.Now().Add(time.Second))
+		f.reconcile("docs")
+	}
+	if writes := f.Requests(); reads != before || len(writes) > 0 {
+		t.Errorf("%d reads and %v in a hundred seconds at rest", reads-before, writes)
+	}
+}
+
 // TestSurplusConfigMapIsPruned shrinks a book of two shards to one.
 func TestSurplusConfigMapIsPruned(t *testing.T) {
 	f := newFixture(t)
@@ -127,7 +209,7 @@ func TestSurplusConfigMapIsPruned(t *testing.T) {
 	})
 	f.stopRollout("docs")
 	f.Requests()
-	f.ready(f.reconcile("docs"), metav1.ConditionUnknown, v1.ProgressingReason, "")
+	f.ready(f.reconcile("docs"), metav1.ConditionFalse, v1.ProgressingReason, "")
 	if !f.exists("markdowns-docs.1") {
 		t.Error("it is gone while pods may mount it")
 	}
@@ -140,6 +222,31 @@ func TestSurplusConfigMapIsPruned(t *testing.T) {
 	if got := f.logged(); len(got) != 1 || !strings.Contains(got[0], "ConfigMap markdowns-docs.1 (delete)") {
 		t.Errorf("logged: %q", got)
 	}
+}
+
+// TestSuccessorWaitsForGarbageCollection has a view deleted and created again.
+func TestSuccessorWaitsForGarbageCollection(t *testing.T) {
+	f := newFixture(t)
+	f.served("docs")
+	f.Must(f.Admin.Delete(t.Context(), &v1.MarkdownView{ObjectMeta: metav1.ObjectMeta{Namespace: "docs", Name: "docs"}}))
+	_, err := f.tryReconcile("docs")
+	f.Must(err)
+	successor := &v1.MarkdownView{
+		ObjectMeta: metav1.ObjectMeta{Name: "docs", Namespace: "docs", UID: "uid-of-its-successor", Generation: 1, CreationTimestamp: metav1.NewTime(f.clock.Now())},
+		Spec:       v1.MarkdownViewSpec{Markdowns: map[string]string{"SUMMARY.md": "- [Start](start.md)\n", "start.md": "# Start\n"}},
+	}
+	f.Must(f.Admin.Create(t.Context(), successor))
+	f.ready(f.reconcile("docs"), metav1.ConditionFalse, v1.ProgressingReason, "waiting for the garbage collection of ConfigMap markdowns-docs")
+	f.clock.SetTime(f.clock.Now().Add(2 * time.Minute))
+	f.ready(f.reconcile("docs"), metav1.ConditionFalse, v1.ConflictReason, "is controlled by MarkdownView docs")
+	for _, object := range []client.Object{
+		&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "docs", Name: "markdowns-docs"}},
+		&corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "docs", Name: "viewer-docs"}},
+		&appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "docs", Name: "viewer-docs"}},
+	} {
+		f.Must(f.Admin.Delete(t.Context(), object))
+	}
+	f.ready(f.reconcile("docs"), metav1.ConditionFalse, v1.ProgressingReason, "0 of 1 replicas")
 }
 
 func TestInvalidViewIsStalled(t *testing.T) {
@@ -171,7 +278,7 @@ func TestForeignServiceIsLeftAlone(t *testing.T) {
 		t.Errorf("it is changed: %v", got)
 	}
 	f.Must(f.Admin.Delete(t.Context(), foreign))
-	f.ready(f.reconcile("docs"), metav1.ConditionUnknown, v1.ProgressingReason, "")
+	f.ready(f.reconcile("docs"), metav1.ConditionFalse, v1.ProgressingReason, "")
 }
 
 func TestMissingPagesAreWaitedFor(t *testing.T) {
@@ -201,11 +308,11 @@ func TestRolloutFailsInTime(t *testing.T) {
 	f.Must(f.Admin.Create(t.Context(), &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "docs", Name: "pod", Labels: generator.Labels("docs"), Annotations: deployment.Spec.Template.Annotations},
 		Status: corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{{
-			State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ErrImagePull", Message: "no such image"}},
+			Name: "mdbook", State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ErrImagePull", Message: "no such image"}},
 		}}},
 	}))
 	f.clock.SetTime(f.clock.Now().Add(progressRefresh))
-	f.ready(f.reconcile("docs"), metav1.ConditionUnknown, v1.ProgressingReason, "")
+	f.ready(f.reconcile("docs"), metav1.ConditionFalse, v1.ProgressingReason, "")
 	f.clock.SetTime(f.clock.Now().Add(v1.DefaultTimeout))
 	view := f.reconcile("docs")
 	f.ready(view, metav1.ConditionFalse, v1.RolloutFailedReason, "0 of 1 replicas have the current pages: pod ErrImagePull: no such image")

@@ -10,6 +10,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	v1 "github.com/zoetrope/markdown-view/api/v1"
@@ -72,7 +73,8 @@ func (r *Reconciler) render(ctx context.Context, view *v1.MarkdownView, state *v
 }
 
 // staleReason says why what was rendered last isn't what is wanted, or isn't what is
-// there; empty if it is. Once an interval everything is looked at anew.
+// there; empty if it is. Whatever the interval, an input that hasn't changed isn't read
+// again for it.
 func (r *Reconciler) staleReason(ctx context.Context, view *v1.MarkdownView, state *viewState, key string) (string, error) {
 	last := &state.rendered
 	switch {
@@ -80,14 +82,14 @@ func (r *Reconciler) staleReason(ctx context.Context, view *v1.MarkdownView, sta
 		return "nothing is remembered of the view", nil
 	case last.key != key:
 		return "the view or its inputs changed", nil
-	case r.Clock.Since(last.at) >= view.Spec.Interval.Duration:
+	case r.Clock.Since(last.at) >= view.Spec.Interval.Duration && state.lastApplied.Insisted(last.configMaps):
 		return "the interval has passed", nil
 	}
 	var live corev1.ConfigMapList
 	if err := r.Client.List(ctx, &live, apply.OfView(view)...); err != nil {
 		return "", err
 	}
-	if !state.lastApplied.AreCurrent(last.configMaps, live.Items) {
+	if !state.lastApplied.AreCurrent(last.configMaps, live.Items, &state.written, r.Clock.Now()) {
 		return "the ConfigMaps changed", nil
 	}
 	return "", nil
@@ -115,17 +117,14 @@ func (s *viewState) remember(applied rendering) (otherPages bool) {
 // inventoryOf lists all that was applied.
 func inventoryOf(view *v1.MarkdownView, rendered *rendering) *v1.Inventory {
 	inventory := &v1.Inventory{}
-	add := func(name, group, kind string) {
-		inventory.Entries = append(inventory.Entries, v1.InventoryEntry{
-			ID:      fmt.Sprintf("%s_%s_%s_%s", view.Namespace, name, group, kind),
-			Version: "v1",
-		})
+	add := func(name string, kind schema.GroupVersionKind) {
+		inventory.Entries = append(inventory.Entries, v1.InventoryEntry{ID: apply.InventoryID(view.Namespace, name, kind), Version: kind.Version})
 	}
 	for _, name := range rendered.configMaps {
-		add(name, "", "ConfigMap")
+		add(name, corev1.SchemeGroupVersion.WithKind("ConfigMap"))
 	}
-	add(generator.ViewerName(view.Name), appsv1.GroupName, "Deployment")
-	add(generator.ViewerName(view.Name), "", "Service")
+	add(generator.ViewerName(view.Name), appsv1.SchemeGroupVersion.WithKind("Deployment"))
+	add(generator.ViewerName(view.Name), corev1.SchemeGroupVersion.WithKind("Service"))
 	return inventory
 }
 

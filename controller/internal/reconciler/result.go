@@ -7,12 +7,14 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/fluxcd/pkg/apis/meta"
 	"github.com/fluxcd/pkg/runtime/conditions"
 
 	v1 "github.com/zoetrope/markdown-view/api/v1"
+	"github.com/zoetrope/markdown-view/controller/internal/apply"
 	"github.com/zoetrope/markdown-view/controller/internal/outcome"
 	"github.com/zoetrope/markdown-view/generator"
 )
@@ -22,6 +24,8 @@ import (
 type result struct {
 	state           outcome.State
 	reason, message string
+	// detail is what is wrong with what is kept meanwhile; empty if nothing is.
+	detail string
 	// err is returned to the queue, which then tries again with back-off.
 	err error
 	// requeueAfter is when to look again if no watch wakes the view before; 0
@@ -61,7 +65,7 @@ func failure(err error) result {
 	}
 	switch {
 	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
-		return result{state: outcome.Unreported, slot: slotKept}
+		return result{state: outcome.Unreported}
 	case apierrors.IsInvalid(err), apierrors.IsRequestEntityTooLargeError(err):
 		message := err.Error()
 		if strings.Contains(message, "immutable") {
@@ -84,25 +88,39 @@ func carried(e *outcome.Error) result {
 	return r
 }
 
+// fought is the result of a view some of whose objects somebody else keeps changing: what
+// is served isn't sure to be what is wanted until that ends.
+func fought(checked result, applied apply.Report) result {
+	checked.requeueAfter = soonest(checked.requeueAfter, applied.Recheck)
+	if checked.state == outcome.Served {
+		checked.state, checked.reason = outcome.Retrying, v1.ContestedReason
+		checked.message = strings.Join(applied.Fights, ", ") +
+			" is changed again and again by somebody else, and corrected with a growing delay: find out who with kubectl get --show-managed-fields, and stop it"
+	}
+	return checked
+}
+
 // progressRefresh is how often the counts of a rollout are written at most: a
 // change of a view is to cost two writes, not one for each pod.
 const progressRefresh = 30 * time.Second
 
 // report writes the result into the view's status, as kstatus and Flux read it:
 // Reconciling and Stalled are there only while true, and never both;
-// observedGeneration moves when the outcome for it is final.
-func (r result) report(view *v1.MarkdownView, now time.Time) {
+// observedGeneration moves when the outcome for it is final. postponed means that the
+// status says as much already, and that its counts are to be brought up to date later.
+func (r result) report(view *v1.MarkdownView, now time.Time) (postponed bool) {
 	if r.state == outcome.Unreported {
-		return
+		return false
 	}
 	status := &view.Status
 	if at, ok := meta.ReconcileAnnotationValue(view.Annotations); ok {
 		status.LastHandledReconcileAt = at
 	}
 	status.Selector = labels.SelectorFromSet(generator.Labels(view.Name)).String()
-	if r.state == outcome.Progressing && reportedRecently(view, now) {
-		return
+	if r.state == outcome.Progressing && reportedRecently(view, now) || r.detail != "" && r.detailedRecently(view, now) || r.failedRecently(view, now) {
+		return true
 	}
+	r.message = r.withDetail()
 	if r.replicas != nil {
 		status.Replicas = *r.replicas
 	}
@@ -112,11 +130,7 @@ func (r result) report(view *v1.MarkdownView, now time.Time) {
 		conditions.Delete(view, meta.StalledCondition)
 		conditions.MarkTrue(view, meta.ReadyCondition, r.reason, "%s", r.message)
 		status.ObservedGeneration = view.Generation
-	case outcome.Progressing:
-		conditions.Delete(view, meta.StalledCondition)
-		conditions.MarkTrue(view, meta.ReconcilingCondition, r.reason, "%s", r.message)
-		conditions.MarkUnknown(view, meta.ReadyCondition, r.reason, "%s", r.message)
-	case outcome.Retrying:
+	case outcome.Progressing, outcome.Retrying:
 		conditions.Delete(view, meta.StalledCondition)
 		conditions.MarkTrue(view, meta.ReconcilingCondition, r.reason, "%s", r.message)
 		conditions.MarkFalse(view, meta.ReadyCondition, r.reason, "%s", r.message)
@@ -126,6 +140,7 @@ func (r result) report(view *v1.MarkdownView, now time.Time) {
 		conditions.MarkFalse(view, meta.ReadyCondition, r.reason, "%s", r.message)
 		status.ObservedGeneration = view.Generation
 	}
+	return false
 }
 
 // reportedRecently reports whether the status says already that this generation is
@@ -136,7 +151,30 @@ func reportedRecently(view *v1.MarkdownView, now time.Time) bool {
 	if ready == nil || reconciling == nil || ready.Reason != v1.ProgressingReason || ready.ObservedGeneration != view.Generation {
 		return false
 	}
+	return isRecent(reconciling, now)
+}
+
+// detailedRecently reports whether the status tells already what is wrong, and lately what
+// of what is kept is: its counts may change with each pod.
+func (r *result) detailedRecently(view *v1.MarkdownView, now time.Time) bool {
+	ready := conditions.Get(view, meta.ReadyCondition)
+	if ready == nil || ready.Reason != r.reason || ready.ObservedGeneration != view.Generation {
+		return false
+	}
+	message, detail, _ := strings.Cut(ready.Message, detailSeparator)
+	return message == r.message && detail != "" && isRecent(ready, now)
+}
+
+// failedRecently reports whether the status has said lately that the rollout has failed:
+// the counts of pods that come and go are not to be written each time.
+func (r *result) failedRecently(view *v1.MarkdownView, now time.Time) bool {
+	ready := conditions.Get(view, meta.ReadyCondition)
+	return r.reason == v1.RolloutFailedReason && ready != nil && ready.Reason == r.reason &&
+		ready.ObservedGeneration == view.Generation && ready.Message != r.message && isRecent(ready, now)
+}
+
+func isRecent(condition *metav1.Condition, now time.Time) bool {
 	// Negative if the clock was put back since.
-	age := now.Sub(reconciling.LastTransitionTime.Time)
+	age := now.Sub(condition.LastTransitionTime.Time)
 	return age >= 0 && age < progressRefresh
 }

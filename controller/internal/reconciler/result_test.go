@@ -34,7 +34,7 @@ func TestReportSetsConditionsAsFluxReadsThem(t *testing.T) {
 		},
 		"rolling out": {
 			result: result{state: outcome.Progressing, reason: v1.ProgressingReason},
-			want:   map[string]metav1.ConditionStatus{"Ready": "Unknown", "Reconciling": "True"},
+			want:   map[string]metav1.ConditionStatus{"Ready": "False", "Reconciling": "True"},
 		},
 		"failed, and tried again": {
 			result: result{state: outcome.Retrying, reason: v1.ApplyFailedReason},
@@ -108,7 +108,7 @@ func TestFailure(t *testing.T) {
 			raced, result{state: outcome.Unreported, message: raced.Error(), err: raced, slot: slotKept},
 		},
 		"a namespace that is being deleted is not reported": {
-			terminating, result{state: outcome.Unreported, slot: slotKept},
+			terminating, result{state: outcome.Unreported},
 		},
 		"an API server that is away": {
 			away, result{state: outcome.Retrying, reason: v1.ApplyFailedReason, message: away.Error(), err: away},

@@ -2,6 +2,7 @@ package reconciler
 
 import (
 	"context"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -34,18 +35,31 @@ func (r *Reconciler) checkRollout(ctx context.Context, view *v1.MarkdownView, st
 		}
 	}
 	timeout := view.Spec.Timeout.Duration
-	left := timeout - state.rollout.begin(view.Generation, state.rendered.revision, r.Clock.Now())
-	if left <= 0 || health.DeadlineExceeded(deployment, timeout) || !newRollout && failedBefore(view) {
+	stuck := state.rollout.begin(view.Generation, state.rendered.revision, health.CountsOf(deployment), r.Clock.Now())
+	left := timeout - stuck
+	if left <= 0 || health.DeadlineExceeded(deployment, timeout) || !newRollout && !state.rollout.progressed && failedBefore(view) {
 		return result{
 			state: outcome.Stalled, reason: v1.RolloutFailedReason, message: health.Explain(unavailable, deployment, pods.Items, health.All),
 			requeueAfter: atRest, replicas: replicas,
 		}
 	}
+	slot := slotReleased
+	switch {
+	case stuck >= slotPatience:
+	case health.ReplacesPods(deployment):
+		slot = slotHeld
+	case deployment.Status.ObservedGeneration < deployment.Generation:
+		slot = slotKept // whether it replaces pods isn't known yet
+	}
 	return result{
 		state: outcome.Progressing, reason: v1.ProgressingReason, message: health.Explain(unavailable, deployment, pods.Items, health.Lasting),
-		requeueAfter: min(left, progressRefresh), replicas: replicas, slot: slotHeld,
+		requeueAfter: min(left, progressRefresh), replicas: replicas, slot: slot,
 	}
 }
+
+// slotPatience is how long a rollout may keep its slot without progress, whatever the
+// view's timeout is: others wait for it.
+const slotPatience = 5 * time.Minute
 
 // failedBefore reports whether the status already calls this rollout failed: a
 // controller that was restarted doesn't remember when it began.

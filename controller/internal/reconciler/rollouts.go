@@ -108,13 +108,18 @@ func (l *rolloutLimiter) passOn() bool {
 		return false
 	}
 	next.slot = rolloutSlot{held: true}
-	view := &v1.MarkdownView{}
-	view.Namespace, view.Name = name.Namespace, name.Name
 	select {
-	case l.wake <- event.GenericEvent{Object: view}:
+	case l.wake <- wakeUp(name):
 	default: // it looks again by itself
 	}
 	return true
+}
+
+// wakeUp is the event that has a view reconciled.
+func wakeUp(name types.NamespacedName) event.GenericEvent {
+	view := &v1.MarkdownView{}
+	view.Namespace, view.Name = name.Namespace, name.Name
+	return event.GenericEvent{Object: view}
 }
 
 // waitingMessage is that of a view that waits for a slot.

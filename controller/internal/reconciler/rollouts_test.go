@@ -113,9 +113,9 @@ func TestRolloutsOneAfterAnother(t *testing.T) {
 					f.update(name, func(v *v1.MarkdownView) { v.Spec.ViewerImage = "example.com/viewer:2" })
 				}
 				f.stopRollout("a")
-				f.ready(f.reconcile("a"), metav1.ConditionUnknown, v1.ProgressingReason, "0 of 1 replicas")
+				f.ready(f.reconcile("a"), metav1.ConditionFalse, v1.ProgressingReason, "0 of 1 replicas")
 				for _, name := range []string{"b", "c"} {
-					f.ready(f.reconcile(name), metav1.ConditionUnknown, v1.ProgressingReason, "waiting for a rollout slot (1 in use)")
+					f.ready(f.reconcile(name), metav1.ConditionFalse, v1.ProgressingReason, "waiting for a rollout slot (1 in use)")
 				}
 				leave(f, "b")
 				if when == "while it waits" {

@@ -6,13 +6,18 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	v1 "github.com/zoetrope/markdown-view/api/v1"
 	"github.com/zoetrope/markdown-view/controller/internal/apply"
+	"github.com/zoetrope/markdown-view/controller/internal/health"
 )
 
 // viewState is all that is remembered of a view between reconciliations. It is fetched
 // once per reconciliation, and dropped in one piece when the view is gone. Its fields
-// are the reconciliation's own, of which there is one at a time, but for the last two.
+// are the reconciliation's own, of which there is one at a time, but for the last three;
+// the writes have a lock of their own, since the watches end expectations.
 //
 // A restart loses it. What that costs: each view is rendered and compared once more; one
 // apply where a webhook changes our fields; a rollout's timeout begins anew, unless the
@@ -21,30 +26,64 @@ import (
 type viewState struct {
 	// rendered is what was generated and applied last; zero if nothing was.
 	rendered rendering
+	// kept are the objects of before while new ones can't be had; nil while they can.
+	kept *keptObjects
 	// lastApplied is what the last apply of each object led to.
 	lastApplied apply.LastApplied
+	// written are the writes that the cache may not show yet.
+	written apply.Expectations
+	// view is the view as its status was written last.
+	view writtenView
 	// rollout is the one that goes on; zero if none does.
 	rollout rolloutStart
 
 	// pageBytes is the size of the pages, for the metrics; 0 if it isn't known.
 	pageBytes atomic.Int64
-	// slot is the view's place among the rollouts, under the limiter's lock.
-	slot rolloutSlot
+	// slot is the view's place among the rollouts, and retry when it is tried again,
+	// under the lock of the states.
+	slot  rolloutSlot
+	retry backOff
 }
 
-// rolloutStart is since when a view's timeout is counted, on the monotonic clock: a
-// clock that jumps fails no rollout.
+// writtenView is a view as the API server answered when its status was written.
+type writtenView struct {
+	view *v1.MarkdownView
+	at   time.Time
+}
+
+// latest returns the newer of the cache's view and the written one: the cache may not
+// show it yet, and what was reported would be reported again.
+func (w *writtenView) latest(cached *v1.MarkdownView, now time.Time) *v1.MarkdownView {
+	if w.view == nil {
+		return cached
+	}
+	order, err := resourceversion.CompareResourceVersion(w.view.ResourceVersion, cached.ResourceVersion)
+	if err == nil && order > 0 && w.view.UID == cached.UID && now.Sub(w.at) < apply.SettleTime {
+		return w.view.DeepCopy()
+	}
+	w.view = nil
+	return cached
+}
+
+// rolloutStart is a rollout that goes on, and since when it has made no progress, on the
+// monotonic clock: a clock that jumps fails no rollout.
 type rolloutStart struct {
 	generation int64
 	revision   string
+	counts     health.Counts
 	at         time.Time
+	// progressed means that it has made progress since it is known.
+	progressed bool
 }
 
-// begin notes the beginning of a rollout, unless it is the one that goes on, and
-// returns for how long it has been going on.
-func (s *rolloutStart) begin(generation int64, revision string, now time.Time) time.Duration {
+// begin notes the beginning of a rollout, unless it is the one that goes on, and returns
+// for how long it has made no progress.
+func (s *rolloutStart) begin(generation int64, revision string, counts health.Counts, now time.Time) time.Duration {
 	if s.at.IsZero() || s.generation != generation || s.revision != revision {
-		*s = rolloutStart{generation, revision, now}
+		*s = rolloutStart{generation: generation, revision: revision, counts: counts, at: now}
+	}
+	if best, progressed := s.counts.Progress(counts); progressed {
+		s.counts, s.at, s.progressed = best, now, true
 	}
 	return now.Sub(s.at)
 }
@@ -85,4 +124,14 @@ func (s *viewStates) pageBytes(view types.NamespacedName) int64 {
 		return state.pageBytes.Load()
 	}
 	return 0
+}
+
+// gone tells a view's state that one of its objects is gone, or has lost our label.
+func (s *viewStates) gone(view types.NamespacedName, kind string, object client.Object, unknown bool) {
+	s.mu.Lock()
+	state := s.byView[view]
+	s.mu.Unlock()
+	if state != nil {
+		state.written.Gone(kind, object, unknown)
+	}
 }

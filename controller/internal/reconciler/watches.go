@@ -38,14 +38,15 @@ const configMapIndex = ".spec.contentFrom.configMapRef.name"
 type Options struct {
 	// Metadata is the cache of the metadata of ConfigMaps and Services.
 	Metadata cache.Cache
-	// Concurrent is how many views are reconciled at once.
+	// Concurrent is how many views of a namespace are reconciled at once, of all
+	// namespaces twice as many.
 	Concurrent int
-	// RateLimiter delays what failed.
-	RateLimiter workqueue.TypedRateLimiter[reconcile.Request]
+	// MinRetry and MaxRetry bound the delay of what failed.
+	MinRetry, MaxRetry time.Duration
 	// Rollouts is how many views replace their pods at once; 0 means any number.
 	Rollouts int
-	// Timeout ends a reconciliation that hangs, on an API server that doesn't
-	// answer or a cache that doesn't catch up; 0 means never.
+	// Timeout ends a reconciliation that hangs, on an API server that doesn't answer; 0
+	// means never.
 	Timeout time.Duration
 }
 
@@ -58,7 +59,7 @@ type Options struct {
 // +kubebuilder:rbac:groups=view.zoetrope.github.io,resources=markdownviews/finalizers,verbs=update
 // +kubebuilder:rbac:groups="",resources=configmaps,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups="",resources=services,verbs=list;watch;create;patch
-// +kubebuilder:rbac:groups=apps,resources=deployments,verbs=get;list;watch;create;patch
+// +kubebuilder:rbac:groups=apps,resources=deployments,verbs=list;watch;create;patch
 // +kubebuilder:rbac:groups="",resources=pods,verbs=list;watch
 // +kubebuilder:rbac:groups="",resources=events,verbs=create;patch
 // +kubebuilder:rbac:groups=source.toolkit.fluxcd.io,resources=gitrepositories;ocirepositories;buckets;externalartifacts,verbs=list;watch
@@ -72,24 +73,25 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, opt
 	}
 	r.limiter = newRolloutLimiter(options.Rollouts, &r.states)
 	r.Metrics.pageBytes = r.states.pageBytes
-	enqueueView := handler.EnqueueRequestsFromMapFunc(viewOf)
+	r.workers = newWorkerShares(2 * max(options.Concurrent, 1))
 	c, err := ctrl.NewControllerManagedBy(mgr).
 		Named(ControllerName).
 		For(&v1.MarkdownView{}, builder.WithPredicates(
 			predicate.Or[client.Object](predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}))).
-		Watches(&corev1.ConfigMap{}, enqueueView).
-		Watches(&appsv1.Deployment{}, enqueueView).
-		Watches(&corev1.Service{}, enqueueView).
-		Watches(&corev1.Pod{}, enqueueView).
+		Watches(&corev1.ConfigMap{}, r.enqueueView("ConfigMap")).
+		Watches(&appsv1.Deployment{}, r.enqueueView("Deployment")).
+		Watches(&corev1.Service{}, r.enqueueView("Service")).
+		Watches(&corev1.Pod{}, r.enqueueView("Pod")).
 		WatchesRawSource(source.Kind(options.Metadata, metadataOf("ConfigMap"),
 			handler.TypedEnqueueRequestsFromMapFunc(r.viewsOfConfigMap))).
 		WatchesRawSource(source.Kind(options.Metadata, metadataOf("Service"),
 			handler.TypedFuncs[*metav1.PartialObjectMetadata, reconcile.Request]{DeleteFunc: serviceDeleted})).
 		WatchesRawSource(r.Pages.Sources.Fetched()).
 		WatchesRawSource(source.Channel(r.limiter.wake, &handler.EnqueueRequestForObject{})).
+		WatchesRawSource(source.Channel(r.workers.wake, &handler.EnqueueRequestForObject{})).
 		WithOptions(controller.Options{
-			MaxConcurrentReconciles: options.Concurrent,
-			RateLimiter:             options.RateLimiter,
+			MaxConcurrentReconciles: r.workers.workers,
+			RateLimiter:             &retryLimiter{states: &r.states, min: options.MinRetry, max: options.MaxRetry, now: r.Clock.Now},
 			ReconciliationTimeout:   options.Timeout,
 		}).
 		Build(r)
@@ -120,6 +122,23 @@ func viewOf(_ context.Context, object client.Object) []reconcile.Request {
 		return nil
 	}
 	return []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: object.GetNamespace(), Name: name}}}
+}
+
+// enqueueView has the view of an object of a kind reconciled, and ends what was expected
+// of an object that is gone.
+func (r *Reconciler) enqueueView(kind string) handler.EventHandler {
+	enqueue := handler.EnqueueRequestsFromMapFunc(viewOf)
+	return handler.Funcs{
+		CreateFunc:  enqueue.Create,
+		UpdateFunc:  enqueue.Update,
+		GenericFunc: enqueue.Generic,
+		DeleteFunc: func(ctx context.Context, e event.DeleteEvent, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+			for _, request := range viewOf(ctx, e.Object) {
+				r.states.gone(request.NamespacedName, kind, e.Object, e.DeleteStateUnknown)
+			}
+			enqueue.Delete(ctx, e, queue)
+		},
+	}
 }
 
 // serviceDeleted wakes the view that may have waited for a Service's name.

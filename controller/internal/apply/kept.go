@@ -1,0 +1,115 @@
+package apply
+
+import (
+	"context"
+	"fmt"
+
+	appsv1ac "k8s.io/client-go/applyconfigurations/apps/v1"
+	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
+
+	v1 "github.com/zoetrope/markdown-view/api/v1"
+	"github.com/zoetrope/markdown-view/generator"
+)
+
+// Kept returns what was applied last, to be kept while what is wanted can't be known or
+// has to wait: remembered where it is among that, which ConfigMaps aren't, and else what
+// our field manager owns of what is there, as after a restart. What can't be known that
+// way any more, because it is gone or somebody else has set fields of it, is left out, or
+// only ours is kept of it. missing names the ConfigMaps that are gone.
+func (a *Applier) Kept(ctx context.Context, view *v1.MarkdownView, configMaps []string, remembered []Desired, last LastApplied, written *Expectations) (kept []Desired, missing []string, err error) {
+	for _, name := range configMaps {
+		desired := desiredConfigMap(corev1ac.ConfigMap(name, view.Namespace))
+		d, err := a.ownedNow(ctx, &desired, last, written)
+		switch {
+		case err != nil:
+			return nil, nil, err
+		case d == nil:
+			missing = append(missing, name)
+		case !d.partial:
+			kept = append(kept, *d)
+		}
+	}
+	if len(remembered) > 0 {
+		return append(kept, remembered...), missing, nil
+	}
+	viewer := generator.ViewerName(view.Name)
+	deployment := desiredDeployment(appsv1ac.Deployment(viewer, view.Namespace))
+	d, err := a.ownedNow(ctx, &deployment, last, written)
+	if err != nil {
+		return nil, nil, err
+	}
+	if d != nil {
+		kept = append(kept, *d)
+	}
+	service, err := serviceOf(view)
+	if err != nil {
+		return nil, nil, err
+	}
+	return append(kept, service), missing, nil
+}
+
+// ownedNow returns what our field manager owns of an object; nil if there is none, or it
+// isn't the view's.
+func (a *Applier) ownedNow(ctx context.Context, desired *Desired, last LastApplied, written *Expectations) (*Desired, error) {
+	c, err := a.read(ctx, desired, written)
+	if err != nil || !c.exists() {
+		return nil, err
+	}
+	owned, err := c.owned()
+	if err != nil {
+		return nil, fmt.Errorf("read the managed fields of %s: %w", c, err)
+	}
+	now, err := c.fingerprint(a.Clock.Now())
+	if err != nil {
+		return nil, err
+	}
+	var found Desired
+	switch configuration := owned.(type) {
+	case *corev1ac.ConfigMapApplyConfiguration:
+		found = desiredConfigMap(configuration)
+	case *appsv1ac.DeploymentApplyConfiguration:
+		found = desiredDeployment(configuration)
+	default:
+		return nil, fmt.Errorf("%s isn't among what is kept", c)
+	}
+	// Who has set a field since owns it in our place.
+	found.partial = now.owned != last[c.String()].owned && len(writersOf(c.live)) > 0
+	found.digest, err = digestOf(owned)
+	return &found, err
+}
+
+// serviceOf returns a view's Service, which depends on nothing but the view's name.
+func serviceOf(view *v1.MarkdownView) (Desired, error) {
+	any := &v1.MarkdownView{ObjectMeta: view.ObjectMeta, Spec: v1.MarkdownViewSpec{
+		Markdowns: map[string]string{"SUMMARY.md": "- [Any](any.md)\n", "any.md": ""},
+	}}
+	any.Default()
+	output, err := generator.Generate(any, nil)
+	if err != nil {
+		return Desired{}, err
+	}
+	service := desiredService(output.Service.WithOwnerReferences(ownerOf(view)))
+	service.digest, err = digestOf(service.child().desired)
+	return service, err
+}
+
+// Scaled returns the objects with another number of replicas of the Deployment.
+func Scaled(objects []Desired, replicas int32) ([]Desired, error) {
+	scaled := make([]Desired, 0, len(objects))
+	for _, d := range objects {
+		deployment, ok := d.child().desired.(*appsv1ac.DeploymentApplyConfiguration)
+		if ok && deployment.Spec != nil {
+			resized, spec := *deployment, *deployment.Spec
+			resized.Spec = spec.WithReplicas(replicas)
+			partial := d.partial
+			d = desiredDeployment(&resized)
+			d.partial = partial
+			var err error
+			if d.digest, err = digestOf(&resized); err != nil {
+				return nil, err
+			}
+		}
+		scaled = append(scaled, d)
+	}
+	return scaled, nil
+}

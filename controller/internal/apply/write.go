@@ -1,0 +1,133 @@
+package apply
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1 "github.com/zoetrope/markdown-view/api/v1"
+	"github.com/zoetrope/markdown-view/controller/internal/outcome"
+	"github.com/zoetrope/markdown-view/generator"
+)
+
+// write performs an action that is a write.
+func (a *Applier) write(ctx context.Context, s *situation, next action, refused bool) error {
+	switch next.verb {
+	case create:
+		s.refusal = a.serverSideApply(ctx, s.child, "", absentVersion)
+		s.done.applied = s.refusal == nil
+	case apply:
+		uid, version := s.live.GetUID(), s.live.GetResourceVersion()
+		if !s.exists() {
+			uid, version = s.existing.GetUID(), s.existing.GetResourceVersion()
+		}
+		s.refusal = a.serverSideApply(ctx, s.child, uid, version)
+		s.done.applied = true
+	case removeKeys:
+		s.done.removedKeys = true
+		return a.removeKeys(ctx, s.child, next.drift.unwanted)
+	case takeOver:
+		s.done.tookOver, s.done.tookOverAll = s.done.tookOver || !refused, refused
+		s.done.applied, s.done.removedKeys = false, false
+		return a.takeOver(ctx, s.child, next)
+	}
+	return nil
+}
+
+// checkAnswer returns an error if what was written came back without the labels that let
+// the controller see it: it never will, and neither will the Service see the pods.
+func checkAnswer(s *situation) error {
+	for key, value := range generator.Labels(s.view.Name) {
+		if got := s.live.GetLabels()[key]; got != value {
+			return &outcome.Error{State: outcome.Retrying, Reason: v1.ApplyFailedReason, Message: fmt.Sprintf(
+				"%s was written with the label %s=%s and came back with %q: have the admission webhook or policy that changes it leave it alone", s, key, value, got)}
+		}
+	}
+	return nil
+}
+
+// absentVersion is the version of no object: an apply that names it is refused with a
+// conflict if there is one of the name, and creates it if there is none.
+const absentVersion = "1"
+
+// serverSideApply sends what is wanted in one request and reads back the result. It is
+// refused with a conflict if the object isn't as it was when that was decided.
+func (a *Applier) serverSideApply(ctx context.Context, c *child, uid types.UID, version string) error {
+	// Escaped for HTML, a page of little but "<" would be six times as long, and
+	// more than the API server reads.
+	var body bytes.Buffer
+	encoder := json.NewEncoder(&body)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(atVersion(c.desired, uid, version)); err != nil {
+		return fmt.Errorf("encode %s: %w", c, err)
+	}
+	patch := client.RawPatch(types.ApplyPatchType, body.Bytes())
+	if err := a.Client.Patch(ctx, c.live, patch, client.FieldOwner(generator.FieldManager), client.ForceOwnership); err != nil {
+		return fmt.Errorf("apply %s: %w", c, err)
+	}
+	return nil
+}
+
+// takeOver makes other field managers' fields ours.
+func (a *Applier) takeOver(ctx context.Context, c *child, next action) error {
+	// Not "test", which is refused as invalid when it fails; a version that isn't the
+	// object's any more is a conflict.
+	operations := []any{map[string]string{"op": "replace", "path": "/metadata/resourceVersion", "value": c.live.GetResourceVersion()}}
+	for _, patch := range next.managedFields {
+		operations = append(operations, patch)
+	}
+	body, err := json.Marshal(operations)
+	if err != nil {
+		return fmt.Errorf("encode the managed fields of %s: %w", c, err)
+	}
+	if err := a.Client.Patch(ctx, c.live, client.RawPatch(types.JSONPatchType, body), client.FieldOwner(generator.FieldManager)); err != nil {
+		return staleVersion(fmt.Errorf("take over the fields of %s: %w", c, err))
+	}
+	return nil
+}
+
+// removeKeys removes keys that an apply can't: those that others own.
+func (a *Applier) removeKeys(ctx context.Context, c *child, unwanted map[string][]string) error {
+	patch := map[string]map[string]any{"metadata": {"resourceVersion": c.live.GetResourceVersion()}}
+	for field, keys := range unwanted {
+		for _, key := range keys {
+			if patch[field] == nil {
+				patch[field] = map[string]any{}
+			}
+			patch[field][key] = nil
+		}
+	}
+	body, err := json.Marshal(patch)
+	if err != nil {
+		return fmt.Errorf("encode %s: %w", c, err)
+	}
+	if err := a.Client.Patch(ctx, c.live, client.RawPatch(types.MergePatchType, body), client.FieldOwner(generator.FieldManager)); err != nil {
+		return staleVersion(fmt.Errorf("apply %s: %w", c, err))
+	}
+	return nil
+}
+
+// staleRecheck is how soon it is looked again at what was written by somebody else
+// meanwhile, if the watch doesn't tell before.
+const staleRecheck = time.Second
+
+// staleVersion gives a conflict the outcome that it has where a write names the version
+// it was decided on: somebody else was quicker, and the next look at the object is right.
+func staleVersion(err error) error {
+	if isStale(err) {
+		return &outcome.Error{State: outcome.Unreported, Retry: staleRecheck, Err: err}
+	}
+	return err
+}
+
+// isStale reports whether a write was refused because the object isn't any more what that
+// was decided on.
+func isStale(err error) bool {
+	return apierrors.IsConflict(err) || apierrors.IsNotFound(err)
+}

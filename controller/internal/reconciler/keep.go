@@ -1,0 +1,123 @@
+package reconciler
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/fluxcd/pkg/runtime/jitter"
+
+	v1 "github.com/zoetrope/markdown-view/api/v1"
+	"github.com/zoetrope/markdown-view/controller/internal/apply"
+	"github.com/zoetrope/markdown-view/controller/internal/health"
+	"github.com/zoetrope/markdown-view/controller/internal/outcome"
+)
+
+// keptObjects is what was applied last.
+type keptObjects struct {
+	objects []apply.Desired
+	// missing are the ConfigMaps that were gone when it was looked for.
+	missing []string
+}
+
+// keep looks after what was applied last while what is wanted can't be applied: it is
+// repaired, has as many replicas as the view says now, and its health is reported beside
+// what is wrong.
+func (r *Reconciler) keep(ctx context.Context, view *v1.MarkdownView, state *viewState, fault result) result {
+	if view.Status.Inventory == nil || ctx.Err() != nil {
+		return fault // nothing was applied, or nothing can be
+	}
+	if err := r.keepObjects(ctx, view, state, &fault); err != nil {
+		fault.detail = "what was applied before can't be kept as it was: " + err.Error()
+		if known := failure(err); known.state == outcome.Unreported {
+			fault.detail = ""
+		}
+		fault.requeueAfter = soonest(fault.requeueAfter, progressRefresh)
+	}
+	fault.requeueAfter = soonest(fault.requeueAfter, jitter.JitteredIntervalDuration(view.Spec.Interval.Duration))
+	return fault
+}
+
+func (r *Reconciler) keepObjects(ctx context.Context, view *v1.MarkdownView, state *viewState, fault *result) error {
+	if state.kept == nil {
+		configMaps := state.rendered.configMaps
+		if state.rendered.key == "" {
+			configMaps = configMapsIn(view.Status.Inventory)
+		}
+		objects, missing, err := r.Applier.Kept(ctx, view, configMaps, state.rendered.objects, state.lastApplied, &state.written)
+		if err != nil {
+			return err
+		}
+		state.kept = &keptObjects{objects, missing}
+	}
+	objects := state.kept.objects
+	if replicas := *view.Spec.Replicas; replicas >= 0 && replicas <= v1.MaxReplicas {
+		var err error
+		if objects, err = apply.Scaled(objects, replicas); err != nil {
+			return err
+		}
+	}
+	plan, err := r.Applier.Plan(ctx, view, objects, state.lastApplied, &state.written)
+	if err != nil {
+		return err
+	}
+	applied, err := r.Applier.Execute(ctx, plan)
+	r.recordCorrections(view, applied.Corrections)
+	fault.written = append(fault.written, applied.Written...)
+	fault.requeueAfter = soonest(fault.requeueAfter, applied.Recheck)
+	if err != nil {
+		return err
+	}
+	return r.keptHealth(ctx, view, state, plan, fault)
+}
+
+// keptHealth adds to a fault what is wrong with what is kept, too.
+func (r *Reconciler) keptHealth(ctx context.Context, view *v1.MarkdownView, state *viewState, plan *apply.Plan, fault *result) error {
+	var wrong []string
+	if len(state.kept.missing) > 0 {
+		wrong = append(wrong, "their ConfigMap "+strings.Join(state.kept.missing, ", ")+" is gone, so that no pod of theirs can start")
+	}
+	var pods corev1.PodList
+	if err := r.Client.List(ctx, &pods, apply.OfView(view)...); err != nil {
+		return err
+	}
+	if deployment := plan.Deployment(); deployment == nil {
+		wrong = append(wrong, "their Deployment is gone, and with it what it was like")
+	} else {
+		fault.replicas = &deployment.Status.Replicas
+		if unavailable := health.UnavailableReason(deployment, pods.Items); unavailable != "" {
+			wrong = append(wrong, health.Explain(unavailable, deployment, pods.Items, health.Lasting))
+		}
+	}
+	if len(wrong) > 0 {
+		fault.detail = strings.Join(wrong, ", and ")
+		fault.requeueAfter = soonest(fault.requeueAfter, progressRefresh)
+	}
+	return nil
+}
+
+// configMapsIn lists the ConfigMaps of an inventory.
+func configMapsIn(inventory *v1.Inventory) []string {
+	var names []string
+	for _, entry := range inventory.Entries {
+		// <namespace>_<name>_<group>_<kind>
+		if parts := strings.Split(entry.ID, "_"); len(parts) == 4 && parts[2] == "" && parts[3] == "ConfigMap" {
+			names = append(names, parts[1])
+		}
+	}
+	return slices.Compact(names)
+}
+
+// detailSeparator stands between what is wrong with what is wanted and with what is kept.
+const detailSeparator = "; of the pages of before: "
+
+// withDetail is a message with what is wrong with what is kept.
+func (r *result) withDetail() string {
+	if r.detail == "" {
+		return r.message
+	}
+	return fmt.Sprint(r.message, detailSeparator, r.detail)
+}

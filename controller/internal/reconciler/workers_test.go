@@ -1,0 +1,164 @@
+package reconciler
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1 "github.com/zoetrope/markdown-view/api/v1"
+	"github.com/zoetrope/markdown-view/internal/fakecluster"
+)
+
+func TestWorkersAreShared(t *testing.T) {
+	view := func(namespace string, i int) types.NamespacedName {
+		return types.NamespacedName{Namespace: namespace, Name: fmt.Sprintf("docs-%d", i)}
+	}
+	w := newWorkerShares(8)
+	take := func(namespace string, views int) (got int) {
+		for i := range views {
+			if w.acquire(view(namespace, i)) {
+				got++
+			}
+		}
+		return got
+	}
+	woken := func() (names []string) {
+		for {
+			select {
+			case e := <-w.wake:
+				names = append(names, e.Object.GetNamespace()+"/"+e.Object.GetName())
+			default:
+				return names
+			}
+		}
+	}
+	if got := take("hostile", 30); got != 4 {
+		t.Errorf("a namespace alone gets %d of 8 workers", got)
+	}
+	if got := take("also-hostile", 30); got != 2 {
+		t.Errorf("the second one gets %d of the 4 that are left", got)
+	}
+	if got := take("quiet", 1); got != 1 {
+		t.Error("a third one gets none")
+	}
+	w.release("quiet")
+	if got := woken(); len(got) != 0 {
+		t.Errorf("woken, and can't have it: %v", got)
+	}
+	w.release("hostile")
+	if got := woken(); len(got) != 1 || got[0] != "also-hostile/docs-2" {
+		t.Errorf("woken: %v, want that of the namespace with fewer workers", got)
+	}
+	if !w.acquire(view("also-hostile", 2)) {
+		t.Error("who was woken gets none")
+	}
+	for range 3 {
+		w.release("hostile")
+		w.release("also-hostile")
+	}
+	woken()
+	if len(w.held) != 0 || w.busy != 0 {
+		t.Errorf("at rest %d are busy: %v", w.busy, w.held)
+	}
+}
+
+func TestParkedViewsAllGetTheirTurn(t *testing.T) {
+	w := newWorkerShares(4)
+	queue := []types.NamespacedName{}
+	for i := range 50 {
+		queue = append(queue, types.NamespacedName{Namespace: "docs", Name: fmt.Sprint(i)})
+	}
+	done, busy := map[string]bool{}, 0
+	for steps := 0; len(done) < 50 && steps < 1000; steps++ {
+		if len(queue) > 0 {
+			if next := queue[0]; w.acquire(next) {
+				busy++
+				done[next.Name] = true
+			}
+			queue = queue[1:]
+		} else if busy > 0 {
+			busy--
+			w.release("docs")
+		}
+		select {
+		case e := <-w.wake:
+			queue = append(queue, client.ObjectKeyFromObject(e.Object))
+		default:
+		}
+	}
+	if len(done) != 50 {
+		t.Errorf("%d of 50 views were reconciled", len(done))
+	}
+}
+
+func TestRetriesBackOff(t *testing.T) {
+	f := newFixture(t)
+	request := ctrl.Request{NamespacedName: types.NamespacedName{Namespace: "docs", Name: "docs"}}
+	limiter := &retryLimiter{states: &f.states, min: time.Second, max: time.Hour, now: f.clock.Now}
+	view := f.view("docs")
+	view.Spec.Interval = &metav1.Duration{Duration: 20 * time.Second}
+	state := f.states.of(request.NamespacedName)
+	f.states.prepareRetry(state, view)
+	wait := func(want time.Duration) {
+		t.Helper()
+		if got := limiter.When(request); got != want {
+			t.Errorf("it waits %s, want %s", got, want)
+		}
+	}
+	wait(time.Second)
+	for range 100 {
+		wait(time.Second) // failures in between, because of events
+	}
+	for _, want := range []time.Duration{2, 4, 8, 16, 20, 20, 20} {
+		f.clock.SetTime(f.clock.Now().Add(20 * time.Second))
+		limiter.Forget(request)
+		wait(want * time.Second)
+	}
+	view.Generation++
+	f.states.prepareRetry(state, view)
+	wait(time.Second)
+	f.clock.SetTime(f.clock.Now().Add(time.Second))
+	f.states.succeeded(state)
+	wait(time.Second)
+}
+
+// TestHangingWriteIsReported has the API server not answer until the reconciliation has
+// taken too long.
+func TestHangingWriteIsReported(t *testing.T) {
+	f := newFixture(t)
+	f.view("docs")
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	f.Refuse = func(verb string, object client.Object) error {
+		if verb == "apply" && object.GetName() == "viewer-docs" {
+			<-ctx.Done()
+			return ctx.Err()
+		}
+		return nil
+	}
+	request := ctrl.Request{NamespacedName: types.NamespacedName{Namespace: "docs", Name: "docs"}}
+	if _, err := f.Reconcile(ctx, request); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("got %v", err)
+	}
+	view := fakecluster.Get(f.Cluster, &v1.MarkdownView{}, "docs", "docs")
+	f.ready(view, metav1.ConditionFalse, v1.ApplyFailedReason, "apply Deployment viewer-docs: context deadline exceeded")
+
+	stopped, stop := context.WithCancel(t.Context())
+	stop()
+	f.Refuse = func(string, client.Object) error { return stopped.Err() }
+	if _, err := f.Reconcile(stopped, request); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+	after := fakecluster.Get(f.Cluster, &v1.MarkdownView{}, "docs", "docs")
+	if after.ResourceVersion != view.ResourceVersion {
+		t.Error("to be stopped is called a failure")
+	}
+}

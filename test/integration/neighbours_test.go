@@ -1,0 +1,168 @@
+package integration
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	admissionv1 "k8s.io/api/admission/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/fluxcd/pkg/apis/meta"
+	"github.com/fluxcd/pkg/runtime/conditions"
+
+	v1 "github.com/zoetrope/markdown-view/api/v1"
+)
+
+// TestAHostileNeighbourDelaysNobody has two tenants, of whom one does all that keeps a
+// controller busy, and measures how long the other's edits and repairs take.
+func TestAHostileNeighbourDelaysNobody(t *testing.T) {
+	hang := func(r *http.Request, _ *admissionv1.AdmissionResponse) { <-r.Context().Done() }
+	relabel := func(_ *http.Request, response *admissionv1.AdmissionResponse) {
+		patchType := admissionv1.PatchTypeJSONPatch
+		response.PatchType = &patchType
+		response.Patch = []byte(`[{"op": "add", "path": "/metadata/labels/app.kubernetes.io~1created-by", "value": "mallory"}]`)
+	}
+	tests := map[string]struct {
+		views  int
+		answer func(*http.Request, *admissionv1.AdmissionResponse)
+		reason string
+	}{
+		"by a webhook that takes our label off":    {1, relabel, v1.ApplyFailedReason},
+		"by a webhook that hangs for one view":     {1, hang, ""},
+		"by a webhook that hangs for thirty views": {30, hang, ""},
+		"by a webhook that relabels thirty views":  {30, relabel, v1.ApplyFailedReason},
+	}
+	c := newCluster(t)
+	c.controller("controller")
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			hostile, other := fixtureIn(t, c.Product), fixtureIn(t, c.Product)
+			other.create(other.view("docs"))
+			other.ready("docs")
+			_, before := other.latencies()
+
+			for _, resource := range []string{"configmaps", "deployments", "services"} {
+				defer hostile.webhookOn(resource, 10, test.answer)()
+			}
+			hostile.probe()
+			for i := range test.views {
+				hostile.create(hostile.view(fmt.Sprintf("docs-%d", i)))
+			}
+			time.Sleep(2 * time.Second) // until its writes hang: there is nothing to wait for
+			edits, repairs := other.latencies()
+			t.Logf("edits %v, repairs %v, without a neighbour %v", edits, repairs, before)
+			for what, took := range map[string][]time.Duration{"edit": edits, "repair": repairs} {
+				if median := took[len(took)/2]; median > time.Second {
+					t.Errorf("the %s took %s", what, median)
+				}
+			}
+			if test.reason != "" {
+				view := hostile.status("docs-0", metav1.ConditionFalse, test.reason)
+				if !strings.Contains(readyMessage(view), "created-by") {
+					t.Errorf("the message doesn't tell: %s", readyMessage(view))
+				}
+			}
+		})
+	}
+}
+
+// probe waits until the webhooks are asked.
+func (f *fixture) probe() {
+	f.Helper()
+	f.eventually("the webhook to be asked", func() string {
+		start := time.Now()
+		probe := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{GenerateName: "probe-", Namespace: f.namespace, Labels: map[string]string{"a": "b"}}}
+		if err := f.Client.Create(f.Context(), probe); err == nil && len(probe.Labels) == 1 && time.Since(start) < 5*time.Second {
+			return "it isn't"
+		}
+		return ""
+	})
+}
+
+// latencies returns how long edits and repairs of the view docs take, sorted.
+func (f *fixture) latencies() (edits, repairs []time.Duration) {
+	f.Helper()
+	for i := range 5 {
+		page := fmt.Sprintf("# Edit %d at %s\n", i, time.Now())
+		update(f, &v1.MarkdownView{}, "docs", func(v *v1.MarkdownView) { v.Spec.Markdowns["next.md"] = page })
+		edits = append(edits, f.until("the edit", func() string { return differs(f.configMap().Data["next.md"], page) }))
+
+		f.must(f.Client.Delete(f.Context(), &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "viewer-docs", Namespace: f.namespace}}))
+		repairs = append(repairs, f.until("the Service", func() string {
+			if !f.get(&corev1.Service{}, "viewer-docs") {
+				return "it isn't there"
+			}
+			return ""
+		}))
+	}
+	slices.Sort(edits)
+	slices.Sort(repairs)
+	return edits, repairs
+}
+
+// until returns how long it takes until nothing is missing.
+func (f *fixture) until(what string, missing func() string) time.Duration {
+	f.Helper()
+	start := time.Now()
+	f.eventually(what, missing)
+	return time.Since(start)
+}
+
+// TestNobodysObjectIsTakenWhileAViewIsCreated has somebody make an object of each view's
+// name while the view is created, a hundred times.
+func TestNobodysObjectIsTakenWhileAViewIsCreated(t *testing.T) {
+	f := newFixture(t)
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	random := rand.New(rand.NewPCG(seed, seed))
+	kinds := []string{"ConfigMap markdowns-docs", "Deployment viewer-docs", "Service viewer-docs"}
+	var mu sync.Mutex
+	var wait sync.WaitGroup
+	theirs := map[string]client.Object{}
+	for i := range 100 {
+		name, kind, after := fmt.Sprintf("docs-%d", i), kinds[i%3], time.Duration(random.IntN(40))*time.Millisecond
+		wait.Go(func() {
+			foreign := foreignObjects(f.namespace)[kind]
+			foreign.SetName(strings.Replace(foreign.GetName(), "docs", name, 1))
+			time.Sleep(after)
+			switch err := f.Client.Create(f.Context(), foreign); {
+			case err == nil:
+				mu.Lock()
+				defer mu.Unlock()
+				theirs[name] = foreign
+			case !apierrors.IsAlreadyExists(err):
+				f.Error(err)
+			}
+		})
+		f.create(f.view(name))
+		wait.Wait()
+	}
+	t.Logf("%d of 100 were made before the controller made its own", len(theirs))
+	for name, foreign := range theirs {
+		view := &v1.MarkdownView{}
+		f.eventually(name+" to be in conflict", func() string {
+			f.get(view, name)
+			if reason := conditions.GetReason(view, meta.ReadyCondition); reason != v1.ConflictReason {
+				return "its reason is " + reason
+			}
+			return ""
+		})
+		after := foreign.DeepCopyObject().(client.Object)
+		f.get(after, foreign.GetName())
+		if len(after.GetLabels()) != 0 || len(after.GetOwnerReferences()) != 0 || hasManager(after, "markdown-view-controller") {
+			t.Errorf("%T of %s was touched: %v, %v, %v", after, name, after.GetLabels(), after.GetOwnerReferences(), after.GetManagedFields())
+		}
+		if configMap, ok := after.(*corev1.ConfigMap); ok && configMap.Data["theirs"] != "x" {
+			t.Errorf("the ConfigMap of %s was emptied: %v", name, configMap.Data)
+		}
+	}
+}
