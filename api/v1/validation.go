@@ -103,10 +103,15 @@ func validateLength(s string, most int, at *field.Path) field.ErrorList {
 }
 
 func validateDuration(duration *metav1.Duration, at *field.Path) field.ErrorList {
-	if duration == nil || duration.Duration >= time.Second && duration.Duration <= maxDuration {
+	switch {
+	case duration == nil:
 		return nil
+	case duration.Duration < time.Second:
+		return field.ErrorList{field.Invalid(at, written(duration.Duration), "must be at least 1s")}
+	case duration.Duration > maxDuration:
+		return field.ErrorList{field.Invalid(at, written(duration.Duration), "must be at most 24h")}
 	}
-	return field.ErrorList{field.Invalid(at, written(duration.Duration), "must be at least 1s and at most 24h")}
+	return nil
 }
 
 // written gives a duration as people write it: -5m, not -5m0s.

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -126,6 +127,14 @@ func TestValidate(t *testing.T) {
 		"fewer than no replicas": {
 			spec: MarkdownViewSpec{Markdowns: map[string]string{"a.md": ""}, Replicas: &minusOne},
 			want: []string{"spec.replicas: Invalid value: -1: must be 0 or more"},
+		},
+		"more replicas than a Deployment is asked for": {
+			spec: MarkdownViewSpec{Markdowns: map[string]string{"a.md": ""}, Replicas: new(int32(1001))},
+			want: []string{"spec.replicas: Invalid value: 1001: must be at most 1000"},
+		},
+		"a timeout that never ends": {
+			spec: MarkdownViewSpec{Markdowns: map[string]string{"a.md": ""}, Timeout: &metav1.Duration{Duration: 9999 * time.Hour}},
+			want: []string{`spec.timeout: Invalid value: "9999h": must be at most 24h`},
 		},
 		"an image with white space": {
 			spec: MarkdownViewSpec{Markdowns: map[string]string{"a.md": ""}, ViewerImage: "a b\n"},

@@ -151,8 +151,7 @@ func (f *fixture) status(name string, want metav1.ConditionStatus, reason string
 			return "its Ready condition is of an earlier generation: " + ready.Message
 		}
 		checkConditions(f.T, view) // in between, too
-		switch {
-		case ready.Status != want || ready.Reason != reason:
+		if ready.Status != want || ready.Reason != reason {
 			return fmt.Sprintf("it is Ready=%s, %s: %s", ready.Status, ready.Reason, ready.Message)
 		}
 		return ""

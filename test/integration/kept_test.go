@@ -3,7 +3,6 @@ package integration
 import (
 	"fmt"
 	"net/http"
-	"strings"
 	"testing"
 	"time"
 
@@ -123,8 +122,9 @@ func TestLabelsAndOwnersTakenOffComeBack(t *testing.T) {
 	f := newFixture(t)
 	f.create(f.view("docs"))
 	f.ready("docs")
-	for name, object := range map[string]client.Object{"markdowns-docs": &corev1.ConfigMap{}, "viewer-docs": &corev1.Service{}, "viewer-docs ": &appsv1.Deployment{}} {
-		name = strings.TrimSpace(name)
+	objects := []client.Object{&corev1.ConfigMap{}, &corev1.Service{}, &appsv1.Deployment{}}
+	for i, name := range []string{"markdowns-docs", "viewer-docs", "viewer-docs"} {
+		object := objects[i]
 		update(f, object, name, func(o client.Object) {
 			o.SetLabels(nil)
 			o.SetOwnerReferences(nil)

@@ -51,7 +51,8 @@ func TestAHostileNeighbourDelaysNobody(t *testing.T) {
 			_, before := other.latencies()
 
 			for _, resource := range []string{"configmaps", "deployments", "services"} {
-				defer hostile.webhookOn(resource, 10, test.answer)()
+				remove := hostile.webhookOn(resource, 10, test.answer)
+				t.Cleanup(remove)
 			}
 			hostile.probe()
 			for i := range test.views {

@@ -166,6 +166,8 @@ func TestAPIServerRefusesFaultyViews(t *testing.T) {
 		"a misspelt field":          {spec: with("replica: 2"), want: `strict decoding error: unknown field "spec.replica"`},
 		"a number as a page":        {spec: `{markdowns: {` + pages + `, "a.md": 1}}`, want: `spec.markdowns.a.md in body must be of type string`},
 		"a text as replicas":        {spec: with(`replicas: "2"`), want: `spec.replicas in body must be of type integer`},
+		"replicas above 1000":       {spec: with("replicas: 1001"), want: "spec.replicas in body should be less than or equal to 1000"},
+		"a timeout above a day":     {spec: with("timeout: 24h1s"), want: "must be at least 1s and at most 24h"},
 		"replicas below 0":          {spec: with("replicas: -1"), want: "spec.replicas in body should be greater than or equal to 0"},
 		"white space in the image":  {spec: with(`viewerImage: "a b"`), want: `spec.viewerImage in body should match '^\S*$'`},
 		"a name of 57 characters":   {name: strings.Repeat("a", 57), spec: inline, want: label},
