@@ -63,7 +63,7 @@ func newSourcesCluster(t *testing.T) (*fixture, *sources) {
 	s := &sources{}
 	s.server = httptest.NewServer(http.HandlerFunc(s.serve))
 	t.Cleanup(s.server.Close)
-	f.Product.Env = []string{"SOURCE_CONTROLLER_LOCALHOST=" + s.server.Listener.Addr().String()}
+	f.Env = []string{"SOURCE_CONTROLLER_LOCALHOST=" + s.server.Listener.Addr().String()}
 	return f, s
 }
 
