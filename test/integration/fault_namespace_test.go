@@ -82,8 +82,9 @@ func TestANamespaceThatIsDeleted(t *testing.T) {
 	})
 }
 
-// TestAnObjectIsFoughtOver has another writer insist on a field of ours: every write
-// of its is answered, once, nobody else waits, and in the end we have it our way.
+// TestAnObjectIsFoughtOver has another writer insist on a field of ours: it is answered,
+// at first at once and then ever later, the condition says so, nobody else waits, and in
+// the end we have it our way.
 func TestAnObjectIsFoughtOver(t *testing.T) {
 	f := newFixture(t)
 	f.create(f.view("docs"))
@@ -108,15 +109,19 @@ func TestAnObjectIsFoughtOver(t *testing.T) {
 			}
 		}
 	}()
-	f.eventually("thirty rounds", func() string {
-		if writes.Load() < 30 {
+	view := f.status("docs", metav1.ConditionFalse, v1.ContestedReason)
+	if message := readyMessage(view); !strings.Contains(message, "Service viewer-docs") {
+		t.Errorf("the message doesn't name the object: %s", message)
+	}
+	other := fixtureIn(t, installed)
+	other.create(other.view("docs"))
+	other.ready("docs")
+	f.eventually("five rounds", func() string {
+		if writes.Load() < 5 {
 			return "they are not over"
 		}
 		return ""
 	})
-	other := fixtureIn(t, installed)
-	other.create(other.view("docs"))
-	other.ready("docs")
 	stop()
 	<-done
 	f.eventually("the right port", func() string {
@@ -128,8 +133,20 @@ func TestAnObjectIsFoughtOver(t *testing.T) {
 		return ""
 	})
 	f.ready("docs")
+	if rounds := writes.Load(); rounds > 10 {
+		t.Errorf("it is answered %d times", rounds)
+	}
 	// Each of the other's writes is answered as one drifted object is.
 	f.atMost(3*int(writes.Load())+3, since)
+	contested := 0
+	for _, event := range f.events("docs") {
+		if strings.HasPrefix(event, v1.ContestedReason) {
+			contested++
+		}
+	}
+	if contested != 1 {
+		t.Errorf("there are %d events of it", contested)
+	}
 }
 
 func TestAViewIsDeletedWhileItRollsOut(t *testing.T) {

@@ -69,6 +69,9 @@ type child struct {
 	// metadataCached means that the metadata of all objects of the kind are in a cache,
 	// so that it costs no request to look at what has the name.
 	metadataCached bool
+	// restless means that others write the object's status all the time, so that its
+	// version tells nothing about what an apply was decided on.
+	restless bool
 	// partial is that of Desired.
 	partial bool
 
@@ -96,11 +99,14 @@ func (c *child) become(live client.Object) {
 	}
 }
 
-// atVersion returns an apply configuration that holds only for this version of an object.
+// atVersion returns an apply configuration that holds only for this version of an object,
+// or for any if it is empty.
 func atVersion(desired any, uid types.UID, version string) any {
 	at := func(metadata *metav1ac.ObjectMetaApplyConfiguration) *metav1ac.ObjectMetaApplyConfiguration {
 		versioned := *metadata
-		versioned.ResourceVersion = &version
+		if version != "" {
+			versioned.ResourceVersion = &version
+		}
 		if uid != "" {
 			versioned.UID = &uid
 		}
@@ -147,7 +153,7 @@ func desiredDeployment(desired *appsv1ac.DeploymentApplyConfiguration) Desired {
 		live := &appsv1.Deployment{}
 		live.Name, live.Namespace = *desired.Name, *desired.Namespace
 		return &child{
-			gvk: appsv1.SchemeGroupVersion.WithKind("Deployment"), desired: desired, live: live,
+			gvk: appsv1.SchemeGroupVersion.WithKind("Deployment"), desired: desired, live: live, restless: true,
 			owned: func() (any, error) { return appsv1ac.ExtractDeployment(live, generator.FieldManager) },
 			keep:  func() (any, error) { return keepLastApplied(desired, live) },
 		}

@@ -24,8 +24,11 @@ func (a *Applier) write(ctx context.Context, s *situation, next action, refused 
 		s.done.applied = s.refusal == nil
 	case apply:
 		uid, version := s.live.GetUID(), s.live.GetResourceVersion()
-		if !s.exists() {
+		switch {
+		case !s.exists():
 			uid, version = s.existing.GetUID(), s.existing.GetResourceVersion()
+		case s.restless:
+			version = "" // it is the same object, and only our own fields are set
 		}
 		s.refusal = a.serverSideApply(ctx, s.child, uid, version)
 		s.done.applied = true
