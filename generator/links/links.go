@@ -91,13 +91,16 @@ func Check(files map[string][]byte, src string, s *summary.Summary, options Opti
 	first := true
 	for chapter := range s.Chapters() {
 		file := path.Join(c.src, chapter.Path())
-		if _, ok := files[file]; ok && !chapter.Draft() {
+		if _, ok := files[file]; ok && !chapter.Draft() && !c.full() {
 			c.chapter(file, path.Dir(chapter.Path()), first)
 			first = false
 		}
 	}
 	return c.warnings
 }
+
+// maxWarnings bounds the memory that warnings take: pages can hold a million links.
+const maxWarnings = 10_000
 
 type checker struct {
 	options  Options
@@ -127,11 +130,19 @@ func (c *checker) warn(kind, file string, line int, format string, args ...any) 
 		return
 	}
 	w := Warning{File: file, Line: line, Message: commonmark.Printable(fmt.Sprintf(format, args...)), Kind: kind}
-	if !c.warned[w] {
-		c.warned[w] = true
-		c.warnings = append(c.warnings, w)
+	if c.full() || c.warned[w] {
+		return
+	}
+	c.warned[w] = true
+	c.warnings = append(c.warnings, w)
+	if c.full() {
+		c.warnings = append(c.warnings, Warning{File: w.File,
+			Message: fmt.Sprintf("there are more than %d warnings: what comes after isn't checked", maxWarnings)})
 	}
 }
+
+// full reports whether there are as many warnings as are kept.
+func (c *checker) full() bool { return len(c.warnings) >= maxWarnings }
 
 // summary warns about the chapters that mdBook loses.
 func (c *checker) summary(s *summary.Summary) {
@@ -179,7 +190,9 @@ func (c *checker) chapter(file, folder string, front bool) {
 	}
 	c.cost += cost
 	for at, l := range brokenLinks(p.text, broken) {
-		c.brokenLink(p, at, l, file, folder)
+		if c.brokenLink(p, at, l, file, folder); c.full() {
+			return
+		}
 	}
 }
 
