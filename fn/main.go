@@ -65,7 +65,7 @@ A directory that a view names is relative to the working directory.`,
 		}
 		err := run(cmd, fn, files)
 		if err != nil && !function.IsFault(err) {
-			fmt.Fprintf(cmd.ErrOrStderr(), "error: %v\n", err)
+			fmt.Fprintf(cmd.ErrOrStderr(), "error: %s\n", function.Printable(err.Error()))
 		}
 		return err
 	}

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
+	"unicode"
 
 	"sigs.k8s.io/kustomize/kyaml/fn/framework"
 	"sigs.k8s.io/kustomize/kyaml/kio/kioutil"
@@ -68,7 +70,26 @@ func Line(r *framework.Result) string {
 	if r.Field != nil {
 		line += r.Field.Path + ": "
 	}
-	return line + r.Message
+	return Printable(line + r.Message)
+}
+
+// Printable escapes what a terminal acts on instead of showing it: names and values in
+// messages are the input's. Line ends stay.
+func Printable(text string) string {
+	acts := func(r rune) bool { return unicode.IsControl(r) && r != '\n' || unicode.Is(unicode.Bidi_Control, r) }
+	if !strings.ContainsFunc(text, acts) {
+		return text
+	}
+	var b strings.Builder
+	for _, r := range text {
+		if acts(r) {
+			quoted := strconv.QuoteRuneToASCII(r)
+			b.WriteString(quoted[1 : len(quoted)-1])
+		} else {
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
 }
 
 // another says which view has a node's name, by its file if it has one.
