@@ -51,6 +51,7 @@ func TestAReaderSeesDiagramsAndScreenshots(t *testing.T) {
 	})
 
 	site := f.site()
+	site.Page("/") // waits for the Service's rules
 	if status, got, err := site.Ask(f.Context(), escape("img/it's a screenshot.png")); err != nil || status != http.StatusOK || got != string(screenshot) {
 		t.Errorf("the image: status %d, %v, %d bytes of %d", status, err, len(got), len(screenshot))
 	}

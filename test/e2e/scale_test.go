@@ -24,8 +24,8 @@ func TestScaling(t *testing.T) {
 
 	f.kubectl("scale", "markdownview/docs", "--replicas=0")
 	f.runs(0)
-	if message := conditions.GetMessage(f.ready(), meta.ReadyCondition); !strings.Contains(message, "Parked") {
-		t.Errorf("a parked view says %q", message)
+	if message := conditions.GetMessage(f.ready(), meta.ReadyCondition); !strings.Contains(message, "Scaled to zero") {
+		t.Errorf("a view scaled to zero says %q", message)
 	}
 
 	f.kubectl("scale", "markdownview/docs", "--replicas=1")
