@@ -1,8 +1,10 @@
 package examples
 
 import (
+	"bytes"
 	"fmt"
 	"os"
+	"os/exec"
 	"path"
 	"path/filepath"
 	"strconv"
@@ -13,12 +15,11 @@ import (
 	"github.com/yuin/goldmark"
 	"github.com/yuin/goldmark/ast"
 	"github.com/yuin/goldmark/text"
-	"sigs.k8s.io/kustomize/kyaml/fn/framework"
+	"sigs.k8s.io/kustomize/kyaml/kio"
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 	sigsyaml "sigs.k8s.io/yaml"
 
 	v1 "github.com/zoetrope/markdown-view/api/v1"
-	"github.com/zoetrope/markdown-view/fn/function"
 	"github.com/zoetrope/markdown-view/generator"
 	"github.com/zoetrope/markdown-view/generator/book"
 )
@@ -125,9 +126,8 @@ func TestManifestsInTheDocumentationAreValid(t *testing.T) {
 // MarkdownViewTransformer if it has one, and returns how many views there are.
 func expand(t *testing.T, manifests string) int {
 	t.Helper()
-	list := &framework.ResourceList{
-		FunctionConfig: yaml.MustParse("apiVersion: view.zoetrope.github.io/v1\nkind: MarkdownViewTransformer\nmetadata: {name: expand}\n"),
-	}
+	config := yaml.MustParse("apiVersion: view.zoetrope.github.io/v1\nkind: MarkdownViewTransformer\nmetadata: {name: expand}\n")
+	var items []*yaml.RNode
 	folders := fstest.MapFS{}
 	views := 0
 	for _, document := range documents(t, manifests) {
@@ -136,22 +136,32 @@ func expand(t *testing.T, manifests string) int {
 			t.Fatalf("%v in:\n%s", err, document)
 		}
 		switch node.GetKind() {
-		case function.TransformerKind:
-			list.FunctionConfig = node
+		case "MarkdownViewTransformer":
+			config = node
 		case v1.Kind:
 			var view v1.MarkdownView
 			unmarshal(t, document, &view)
 			views++
 			node = withoutSources(t, node, &view)
-			list.Items = append(list.Items, sources(folders, &view)...)
+			items = append(items, sources(folders, &view)...)
 			fallthrough
 		default:
-			list.Items = append(list.Items, node)
+			items = append(items, node)
 		}
 	}
-	fn := function.Function{WorkingDirectory: folders}
-	if err := fn.Process(list); err != nil {
-		t.Errorf("%v in:\n%s", err, manifests)
+	dir := t.TempDir()
+	if err := os.CopyFS(dir, folders); err != nil {
+		t.Fatal(err)
+	}
+	var list bytes.Buffer
+	writer := kio.ByteWriter{Writer: &list, FunctionConfig: config, WrappingAPIVersion: kio.ResourceListAPIVersion, WrappingKind: kio.ResourceListKind}
+	if err := writer.Write(items); err != nil {
+		t.Fatal(err)
+	}
+	fn := exec.CommandContext(t.Context(), filepath.Join(programs, "fn"))
+	fn.Dir, fn.Stdin = dir, &list
+	if result := resultOf(t, fn); result.failed {
+		t.Errorf("%s in:\n%s", result.stderr, manifests)
 	}
 	return views
 }

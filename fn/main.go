@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/zoetrope/markdown-view/fn/function"
+	"github.com/zoetrope/markdown-view/fn/internal/function"
 )
 
 // version is set when the program is linked.
