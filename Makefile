@@ -24,7 +24,7 @@ help: ## Show this help.
 	  /^##@/ {printf "\n\033[1m%s\033[0m\n", substr($$0, 5)}' $(MAKEFILE_LIST)
 
 .PHONY: run
-run: ## Show the controller at work on a control plane of its own, until Ctrl-C. Builds Kubernetes, the first time.
+run: ## Show the controller at work on a control plane of its own, until Ctrl-C. Downloads or builds Kubernetes, the first time.
 	@go -C test build -o $(CURDIR)/bin/run/demo ./run
 	@cd test && exec $(CURDIR)/bin/run/demo
 
@@ -64,7 +64,7 @@ verify: ## Check that generated files, go.mod files and formatting are up to dat
 ##@ Test
 
 .PHONY: test
-test: bin/kustomize controlplane ## Run the tests; they need nothing but Go, git and make. Builds Kubernetes, the first time.
+test: bin/kustomize controlplane ## Run the tests; they need nothing but Go, git and make. Downloads or builds Kubernetes, the first time.
 	@for module in $(QUICK_MODULES); do echo "go test in $$module"; go -C $$module test ./...; done
 	@echo "go test in test"; go -C test test -count=1 -timeout 30m ./...
 	@echo "go test in test/monitoring"; go -C test/monitoring test -count=1 ./...
@@ -163,7 +163,7 @@ kustomize: bin/kustomize ## Build the pinned kustomize into bin/.
 # The programs are built once, into a cache that all clones share; see
 # test/README.md. Standard output is the folder they are in, and nothing else.
 .PHONY: controlplane
-controlplane: ## Build Kubernetes for the tests; takes minutes, the first time.
+controlplane: ## Download or build Kubernetes for the tests; takes minutes, the first time.
 	@cd test && go run ./cluster/cmd/build controlplane
 
 .PHONY: fluxcontrollers

@@ -12,6 +12,7 @@ require (
 	github.com/fluxcd/source-controller/api v1.9.6
 	github.com/google/go-cmp v0.7.0
 	golang.org/x/mod v0.43.0
+	golang.org/x/sync v0.22.0
 	golang.org/x/sys v0.48.0
 	k8s.io/api v0.37.2
 	k8s.io/apimachinery v0.37.2

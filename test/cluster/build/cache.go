@@ -29,15 +29,17 @@ type recipe struct {
 	module string
 	// sources are the folders below module whose Go files are inputs.
 	sources []string
-	// packages are what is compiled, for the count of packages.
-	packages []string
 	// steps make the files of bin, in this order.
 	steps []step
+	// downloads says where the programs of steps may come from instead; nil compiles them.
+	downloads *downloads
 }
 
 // step is one go command, or the making of links.
 type step struct {
 	what string
+	// packages are what is compiled, for the estimate of how long it takes.
+	packages []string
 	// args are the go command's arguments; ${BIN} stands for the folder that
 	// the programs go into.
 	args []string
@@ -46,6 +48,9 @@ type step struct {
 	// links are names for the program called linkTo.
 	linkTo string
 	links  []string
+	// released are the programs that the step makes, as their publishers offer them; empty
+	// if they don't.
+	released []release
 }
 
 // cached returns the folder with the recipe's programs, and makes it before if
@@ -60,45 +65,86 @@ func (r recipe) cached(ctx context.Context, log Log) (string, error) {
 		return "", err
 	}
 	final := filepath.Join(root, key)
-	if present(final) {
-		return filepath.Join(final, "bin"), nil
+	if found := r.present(final); found != "" {
+		return found, nil
 	}
 	unlock, err := lock(ctx, root, log)
 	if err != nil {
 		return "", err
 	}
 	defer unlock()
-	if !present(final) { // nobody made it while this one waited
-		if err := r.make(ctx, root, final, log); err != nil {
-			return "", fmt.Errorf("building the %s programs: %w", r.name, err)
-		}
+	if found := r.present(final); found != "" { // somebody made it while this one waited
+		return found, nil
+	}
+	if final, err = r.make(ctx, root, final, log); err != nil {
+		return "", fmt.Errorf("building the %s programs: %w", r.name, err)
 	}
 	return filepath.Join(final, "bin"), nil
 }
 
-func (r recipe) make(ctx context.Context, root, final string, log Log) error {
+// downloadedSuffix ends the name of a build of which something was downloaded.
+const downloadedSuffix = "-downloaded"
+
+// present returns the folder of the programs, empty if they aren't there. Compiled ones
+// are as good as downloaded ones.
+func (r recipe) present(final string) string {
+	if present(final) {
+		return filepath.Join(final, "bin")
+	}
+	if final += downloadedSuffix; r.downloads != nil && present(final) && r.complete(final) {
+		return filepath.Join(final, "bin")
+	}
+	return ""
+}
+
+// make returns the folder that it has made.
+func (r recipe) make(ctx context.Context, root, final string, log Log) (string, error) {
 	if err := clean(root); err != nil {
-		return err
+		return "", err
 	}
 	building, err := os.MkdirTemp(root, buildingPrefix)
 	if err != nil {
-		return err
+		return "", err
 	}
 	defer func() { _ = os.RemoveAll(building) }() // after a failure; if that fails too, clean does it
 	bin := filepath.Join(building, "bin")
 	if err := os.Mkdir(bin, 0o755); err != nil {
-		return err
+		return "", err
 	}
-	if err := r.run(ctx, bin, log); err != nil {
-		return err
+	downloaded, err := r.run(ctx, bin, log)
+	if err != nil {
+		return "", err
 	}
-	return os.Rename(building, final)
+	if downloaded {
+		final += downloadedSuffix
+	}
+	if err := os.RemoveAll(final); err != nil { // one that isn't complete any more
+		return "", err
+	}
+	return final, os.Rename(building, final)
+}
+
+// complete reports whether a build still has the programs that may be links to others of
+// the machine.
+func (r recipe) complete(folder string) bool {
+	for _, step := range r.steps {
+		for _, release := range step.released {
+			if _, err := os.Stat(filepath.Join(folder, "bin", release.program)); err != nil {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // key is different whenever the programs could be.
 func (r recipe) key() (string, error) {
 	hash := sha256.New()
-	hash.Write(fmt.Append(nil, r.packages, environment))
+	var packages []string
+	for _, step := range r.steps {
+		packages = append(packages, step.packages...)
+	}
+	hash.Write(fmt.Append(nil, packages, environment))
 	for _, step := range r.steps {
 		hash.Write(fmt.Append(nil, step.args, step.stdout, step.links, step.linkTo))
 	}

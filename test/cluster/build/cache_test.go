@@ -37,9 +37,8 @@ func newRecipe(t *testing.T) recipe {
 		versions: []string{"hello", "v1"},
 		module:   module,
 		sources:  []string{"cmd"},
-		packages: []string{"./cmd"},
 		steps: []step{
-			{what: "compiling", args: []string{"build", "-v", "-trimpath", "-o", "${BIN}/hello", "./cmd"}, linkTo: "hello", links: []string{"hi"}},
+			{what: "compiling", packages: []string{"./cmd"}, args: []string{"build", "-v", "-trimpath", "-o", "${BIN}/hello", "./cmd"}, linkTo: "hello", links: []string{"hi"}},
 			{what: "describing", args: []string{"list", "./cmd"}, stdout: "list.txt"},
 		},
 	}

@@ -44,7 +44,7 @@ func FluxDefinitions(ctx context.Context) ([]string, error) {
 			return nil, err
 		}
 		var printed bytes.Buffer
-		if err := recipe.goCommand(ctx, []string{"mod", "download", "-json", recipe.packages[0]}, &printed, nil); err != nil {
+		if err := recipe.goCommand(ctx, []string{"mod", "download", "-json", recipe.steps[0].packages[0]}, &printed, nil); err != nil {
 			return nil, err
 		}
 		var module struct{ Dir string }
@@ -73,7 +73,6 @@ func fluxController(name string) (recipe, error) {
 		name:     name,
 		versions: versions,
 		module:   module,
-		packages: []string{main},
-		steps:    []step{{what: "compiling Flux's " + name, args: compile(main)}},
+		steps:    []step{{what: "compiling Flux's " + name, packages: []string{main}, args: compile(main)}},
 	}, nil
 }

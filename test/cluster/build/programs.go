@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -17,10 +18,14 @@ import (
 // simulated nodes and pods.
 const StagesFile = "kwok-stages.yaml"
 
+// kubernetesPrograms are what a control plane has of Kubernetes.
+var kubernetesPrograms = []string{"kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubectl"}
+
 // ControlPlane returns the folder with etcd, kube-apiserver,
 // kube-controller-manager, kube-scheduler, kubectl, kwok and StagesFile; on
-// Linux also kubelet and kube-proxy. What isn't built yet is built, which takes
-// minutes; the log says how far it is.
+// Linux also kubelet and kube-proxy. What isn't there yet is looked for in PATH,
+// then downloaded from its publisher, and otherwise built, which takes minutes; the
+// log says how far it is. With CONTROLPLANE=compile everything is built.
 //
 // If KUBEBUILDER_ASSETS is set it is that folder, which has at least etcd and
 // kube-apiserver (and, if it comes from envtest, kubectl, and nothing else).
@@ -36,7 +41,22 @@ func ControlPlane(ctx context.Context, log Log) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	if recipe.downloads, err = wanted(os.Getenv("CONTROLPLANE")); err != nil {
+		return "", err
+	}
 	return recipe.cached(ctx, log)
+}
+
+// wanted says what CONTROLPLANE asks for.
+func wanted(choice string) (*downloads, error) {
+	switch choice {
+	case "":
+		return newDownloads(), nil
+	case "compile":
+		return nil, nil
+	default:
+		return nil, fmt.Errorf("CONTROLPLANE=%s: it may be compile, which downloads no programs, or unset", choice)
+	}
 }
 
 // NotNeeded reports whether the tests shall use a cluster that is there
@@ -55,13 +75,13 @@ func Supervisor(ctx context.Context, log Log) (string, error) {
 	}
 	const main = "./cluster/cmd/supervisor"
 	recipe := recipe{
-		name:     "supervisor",
-		module:   filepath.Join(repository, "test"),
-		sources:  []string{"cluster/supervise", "cluster/cmd/supervisor"},
-		packages: []string{main},
+		name:    "supervisor",
+		module:  filepath.Join(repository, "test"),
+		sources: []string{"cluster/supervise", "cluster/cmd/supervisor"},
 		steps: []step{{
-			what: "compiling the supervisor",
-			args: []string{"build", "-trimpath", "-buildvcs=false", "-o", "${BIN}/", main},
+			what:     "compiling the supervisor",
+			packages: []string{main},
+			args:     []string{"build", "-trimpath", "-buildvcs=false", "-o", "${BIN}/", main},
 		}},
 	}
 	bin, err := recipe.cached(ctx, log)
@@ -77,10 +97,9 @@ func Crane(ctx context.Context, log Log) (string, error) {
 	}
 	const main = "github.com/google/go-containerregistry/cmd/crane"
 	recipe := recipe{
-		name:     "crane",
-		module:   filepath.Join(repository, "tools", "crane"),
-		packages: []string{main},
-		steps:    []step{{what: "compiling crane", args: compile(main)}},
+		name:   "crane",
+		module: filepath.Join(repository, "tools", "crane"),
+		steps:  []step{{what: "compiling crane", packages: []string{main}, args: compile(main)}},
 	}
 	bin, err := recipe.cached(ctx, log)
 	return filepath.Join(bin, "crane"), err
@@ -112,18 +131,23 @@ func controlPlane(module string) (recipe, error) {
 		versions: []string{"kubernetes", kubernetes, "etcd", etcd, "kwok", kwok},
 		module:   module,
 		sources:  []string{"cmd"},
-		packages: []string{"./...", "sigs.k8s.io/kwok/cmd/kwok"},
 		steps: []step{
 			{
-				what: "compiling Kubernetes and etcd",
+				what:     "compiling Kubernetes and etcd",
+				packages: []string{"./..."},
+				released: slices.Concat(releasesOfKubernetes(kubernetes), releasesOfEtcd(etcd)),
 				// Without a version the API server says v0.0.0, and clients
 				// that look at it refuse to work.
-				args: compile("./cmd/kube", version+".gitVersion="+kubernetes, version+".gitMajor="+major, version+".gitMinor="+minor),
-				links: append([]string{"etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubectl"},
-					nodePrograms...),
+				args:   compile("./cmd/kube", version+".gitVersion="+kubernetes, version+".gitMajor="+major, version+".gitMinor="+minor),
+				links:  slices.Concat([]string{"etcd"}, kubernetesPrograms, nodePrograms),
 				linkTo: "kube",
 			},
-			{what: "compiling kwok", args: compile("sigs.k8s.io/kwok/cmd/kwok")},
+			{
+				what:     "compiling kwok",
+				packages: []string{"sigs.k8s.io/kwok/cmd/kwok"},
+				args:     compile("sigs.k8s.io/kwok/cmd/kwok"),
+				released: releasesOfKwok(kwok),
+			},
 			{what: "writing kwok's stages", args: []string{"run", "./cmd/stages"}, stdout: StagesFile},
 		},
 	}, nil

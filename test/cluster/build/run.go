@@ -2,7 +2,6 @@ package build
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -10,7 +9,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync/atomic"
 	"time"
 )
 
@@ -40,23 +38,20 @@ func Stderr() Log {
 	}
 }
 
-func (r recipe) run(ctx context.Context, bin string, log Log) error {
-	// Listing needs the sources, so it fetches exactly the modules that are
-	// compiled; `go mod download` would fetch all that go.mod mentions.
-	log.Printf("%s: fetching modules", r.name)
-	var listed bytes.Buffer
-	if err := r.goCommand(ctx, append([]string{"list", "-deps"}, r.packages...), &listed, nil); err != nil {
-		return err
+// run makes the programs, and reports whether any was downloaded.
+func (r recipe) run(ctx context.Context, bin string, log Log) (downloaded bool, err error) {
+	steps, err := r.download(ctx, bin, log)
+	if err != nil {
+		return false, err
 	}
-	log.Printf("%s: %d packages to compile, less those in the cache of Go", r.name, bytes.Count(listed.Bytes(), []byte("\n")))
-	for _, step := range r.steps {
+	for _, step := range steps {
 		log.Printf("%s: %s", r.name, step.what)
 		if err := r.runStep(ctx, bin, step, log); err != nil {
-			return fmt.Errorf("%s: %w", step.what, err)
+			return false, fmt.Errorf("%s: %w", step.what, err)
 		}
 	}
 	log.Printf("%s: done", r.name)
-	return nil
+	return len(steps) < len(r.steps), nil
 }
 
 func (r recipe) runStep(ctx context.Context, bin string, step step, log Log) error {
@@ -73,11 +68,11 @@ func (r recipe) runStep(ctx context.Context, bin string, step step, log Log) err
 	for i, arg := range step.args {
 		args[i] = strings.ReplaceAll(arg, "${BIN}", bin)
 	}
-	began := time.Now()
-	err := r.goCommand(ctx, args, stdout, func(packages int64) {
-		log.Printf("%s: still %s: %d packages in %.0fs", r.name, step.what, packages, time.Since(began).Seconds())
-	})
+	work, err := r.estimate(ctx, step, log)
 	if err != nil {
+		return err
+	}
+	if err := r.goCommand(ctx, args, stdout, work); err != nil {
 		return err
 	}
 	for _, name := range step.links {
@@ -88,10 +83,9 @@ func (r recipe) runStep(ctx context.Context, bin string, step step, log Log) err
 	return nil
 }
 
-// goCommand runs go in the module. The progress function, if there is one, is
-// called every ten seconds with the number of lines on standard error, which
-// with `go build -v` is the number of packages.
-func (r recipe) goCommand(ctx context.Context, args []string, stdout io.Writer, progress func(lines int64)) error {
+// goCommand runs go in the module. work, unless nil, is told of each line on standard
+// error, which with `go build -v` names a package.
+func (r recipe) goCommand(ctx context.Context, args []string, stdout io.Writer, work *work) error {
 	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Dir = r.module
 	cmd.Env = append(os.Environ(), environment...)
@@ -102,26 +96,11 @@ func (r recipe) goCommand(ctx context.Context, args []string, stdout io.Writer, 
 	stderr, write := io.Pipe()
 	cmd.Stderr = write
 
-	var lines atomic.Int64
 	tail := make(chan []string)
-	go func() { tail <- countLines(stderr, &lines) }()
-	done := make(chan struct{})
-	if progress != nil {
-		go func() {
-			ticker := time.NewTicker(heartbeat)
-			defer ticker.Stop()
-			for {
-				select {
-				case <-done:
-					return
-				case <-ticker.C:
-					progress(lines.Load())
-				}
-			}
-		}()
-	}
+	go func() { tail <- readLines(stderr, work) }()
+	stop := every(heartbeat, work.report)
 	err := cmd.Run()
-	close(done)
+	stop()
 	_ = write.Close()
 	last := <-tail
 	switch {
@@ -133,14 +112,36 @@ func (r recipe) goCommand(ctx context.Context, args []string, stdout io.Writer, 
 	return nil
 }
 
-// countLines reads to the end and returns the last lines, for an error.
-func countLines(from io.Reader, lines *atomic.Int64) []string {
+// every calls f again and again until it is stopped, which waits for a call that runs.
+func every(interval time.Duration, f func()) (stop func()) {
+	done, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		ticker := time.NewTicker(interval)
+		defer ticker.Stop()
+		for {
+			select {
+			case <-done:
+				return
+			case <-ticker.C:
+				f()
+			}
+		}
+	}()
+	return func() {
+		close(done)
+		<-ended
+	}
+}
+
+// readLines reads to the end and returns the last lines, for an error.
+func readLines(from io.Reader, work *work) []string {
 	const keep = 20
 	var last []string
 	scanner := bufio.NewScanner(from)
 	scanner.Buffer(nil, 1<<20)
 	for scanner.Scan() {
-		lines.Add(1)
+		work.begin(scanner.Text())
 		last = append(last, scanner.Text())
 		last = last[max(0, len(last)-keep):]
 	}
