@@ -30,6 +30,13 @@ run: ## Show the controller at work on a control plane of its own, until Ctrl-C.
 
 ##@ Development
 
+# PORT is where it is served, and NAME the view's name if there are several.
+PORT ?= 3000
+.PHONY: preview
+preview: build-fn bin/mdbook bin/kustomize ## Serve the book of the view VIEW=path on this machine, as its pods would, and follow edits.
+	@go -C test run ./preview/cmd/preview -view '$(if $(VIEW),$(abspath $(VIEW)))' -name '$(NAME)' -port $(PORT) \
+	  -fn $(CURDIR)/bin/fn -kustomize $(CURDIR)/bin/kustomize -mdbook $(CURDIR)/bin/mdbook
+
 .PHONY: generate
 generate: bin/controller-gen bin/crd-schema bin/crd-ref-docs ## Regenerate deepcopy functions, CRD, JSON schema, API reference.
 	bin/controller-gen object paths=./api/...

@@ -35,6 +35,7 @@ type demo struct {
 	cluster    *cluster.Cluster
 	controller *cluster.Component
 	bin        string // the first folder on the steps' PATH
+	book       string // where a book is served; empty if none is
 	unwatch    func()
 }
 
@@ -46,6 +47,7 @@ func (d *demo) build(ctx context.Context) (err error) {
 	return d.shell(ctx,
 		"make --no-print-directory bin/kustomize",
 		"go build -o "+programs+"/ ./fn ./controller",
+		"go -C test build -o ../"+programs+"/ ./preview/cmd/preview",
 	)
 }
 

@@ -39,8 +39,8 @@ Ready: everything is up, until Ctrl-C. In another shell:
   kubectl edit mdview hello
   kubectl delete service viewer-hello && kubectl get events --field-selector reason=DriftCorrected
 
-The nodes are simulated: pods "run" as soon as they are scheduled, but no book is
-served. The controller's log is %[3]s
+The nodes are simulated: pods "run" as soon as they are scheduled. %[4]s
+The controller's log is %[3]s
 `
 
 // run returns when it is interrupted, and leaves nothing.
@@ -71,7 +71,7 @@ func run(log build.Log) (err error) {
 	if err := d.show(ctx); err != nil {
 		return err
 	}
-	fmt.Printf(farewell, d.cluster.Kubeconfig, d.bin, d.controller.LogFile())
+	fmt.Printf(farewell, d.cluster.Kubeconfig, d.bin, d.controller.LogFile(), d.page())
 	<-ctx.Done()
 	return nil
 }
@@ -93,6 +93,7 @@ func (d *demo) show(ctx context.Context) error {
 		{"waiting for the MarkdownViews to become Healthy", d.healthy},
 		{"breaking a Deployment, as a person might", d.breakDeployment},
 		{"waiting for its repair", d.repaired},
+		{"serving the book of hello on this machine", d.serve},
 	})
 }
 

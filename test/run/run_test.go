@@ -3,7 +3,9 @@ package main
 import (
 	"bytes"
 	"context"
+	"io"
 	"net"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -53,6 +55,7 @@ func TestRun(t *testing.T) {
 			t.Errorf("%q isn't on the screen:\n%s", shown, text)
 		}
 	}
+	checkPage(t, text)
 	dial := checkCluster(t, text)
 
 	if err := cmd.Process.Signal(os.Interrupt); err != nil {
@@ -69,6 +72,38 @@ func TestRun(t *testing.T) {
 		t.Errorf("left over: %v, %v", left, err)
 	}
 	wantNoProcessIn(t, temporary)
+}
+
+// checkPage reads the book whose address the screen has, if there is an mdBook.
+func checkPage(t *testing.T, text string) {
+	t.Helper()
+	repository, err := build.Repository()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(filepath.Join(repository, "bin", "mdbook")); err != nil {
+		if !strings.Contains(text, "Once make mdbook\n") {
+			t.Errorf("the screen doesn't say how to have a book served:\n%s", text)
+		}
+		return
+	}
+	address := regexp.MustCompile(`served on this machine: (http://\S+)`).FindStringSubmatch(text)
+	if address == nil {
+		t.Fatalf("the screen has no book's address:\n%s", text)
+	}
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address[1], nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = response.Body.Close() }()
+	page, err := io.ReadAll(response.Body)
+	if err != nil || !bytes.Contains(page, []byte("<title>Hello")) {
+		t.Errorf("%s answers %v:\n%s", address[1], err, page)
+	}
 }
 
 // awaitReady returns what is on the screen when everything is up.
