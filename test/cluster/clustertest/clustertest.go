@@ -27,7 +27,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
@@ -96,13 +95,9 @@ func Need(t testing.TB, c *cluster.Cluster, features ...cluster.Feature) {
 // fails the test after the limit. missing returns what is missing, "" if nothing is.
 func Eventually(t testing.TB, limit, interval time.Duration, what string, missing func() string) {
 	t.Helper()
-	var last string
-	err := wait.PollUntilContextTimeout(t.Context(), interval, limit, true, func(context.Context) (bool, error) {
-		last = missing()
-		return last == "", nil
-	})
+	err := cluster.Await(t.Context(), limit, interval, what, func(context.Context) (string, error) { return missing(), nil })
 	if err != nil {
-		t.Fatalf("waited %s for %s: %s", limit, what, last)
+		t.Fatal(err)
 	}
 }
 
