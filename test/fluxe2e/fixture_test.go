@@ -91,10 +91,13 @@ func (f *fixture) status(name string, want metav1.ConditionStatus, reason string
 	f.Helper()
 	return f.Status(name, want, reason, words...)
 }
-func (f *fixture) ready(name string) *v1.MarkdownView { f.Helper(); return f.Ready(name) }
-func (f *fixture) pods(view string) []corev1.Pod      { f.Helper(); return f.Pods(view) }
-func (f *fixture) kubectl(args ...string) string      { f.Helper(); return f.MustKubectl("", args...) }
-func (f *fixture) mark() cluster.Mark                 { f.Helper(); return f.Mark() }
+func (f *fixture) ready(name string) *v1.MarkdownView {
+	f.Helper()
+	return f.status(name, metav1.ConditionTrue, v1.HealthyReason)
+}
+func (f *fixture) pods(view string) []corev1.Pod { f.Helper(); return f.Pods(view) }
+func (f *fixture) kubectl(args ...string) string { f.Helper(); return f.MustKubectl("", args...) }
+func (f *fixture) mark() cluster.Mark            { f.Helper(); return f.Mark() }
 func (f *fixture) requests(since cluster.Mark, filters ...cluster.Filter) []cluster.Request {
 	f.Helper()
 	return f.Requests(since, filters...)

@@ -71,8 +71,11 @@ func (f *fixture) eventually(what string, missing func() string) {
 	f.Helper()
 	f.Eventually(what, missing)
 }
-func (f *fixture) ready(name string) *v1.MarkdownView { f.Helper(); return f.Ready(name) }
-func (f *fixture) mark() cluster.Mark                 { f.Helper(); return f.Mark() }
+func (f *fixture) ready(name string) *v1.MarkdownView {
+	f.Helper()
+	return f.status(name, metav1.ConditionTrue, v1.HealthyReason)
+}
+func (f *fixture) mark() cluster.Mark { f.Helper(); return f.Mark() }
 
 func (f *fixture) status(name string, want metav1.ConditionStatus, reason string) *v1.MarkdownView {
 	f.Helper()
