@@ -17,7 +17,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
@@ -221,12 +220,14 @@ func (b *bench) restart(ctx context.Context, f *field) error {
 	if err := f.controller.Start(ctx); err != nil {
 		return err
 	}
-	err = wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
-		n, err := f.scrape(ctx, `controller_runtime_reconcile_total\{.*\}`)
-		return err == nil && n >= float64(f.views), nil
+	err = cluster.Await(ctx, time.Minute, 50*time.Millisecond, "the controller to look at all views", func(ctx context.Context) (string, error) {
+		if n, err := f.scrape(ctx, `controller_runtime_reconcile_total\{.*\}`); err != nil || n < float64(f.views) {
+			return fmt.Sprintf("it has looked %.0f times: %v", n, err), nil
+		}
+		return "", nil
 	})
 	if err != nil {
-		return fmt.Errorf("wait for the controller to look at all views: %w", err)
+		return err
 	}
 	took := time.Since(began)
 	writes, err := f.Cluster.Requests(ctx, since, cluster.By(product.User), cluster.Writes, cluster.Not(cluster.Events))
@@ -289,16 +290,7 @@ func (f *field) allReady(ctx context.Context) error {
 // until waits for what takes minutes on a busy machine. It looks seldom: a list of all
 // views ten times a second would be what is measured.
 func (f *field) until(ctx context.Context, what string, missing func() (string, error)) error {
-	var last string
-	err := wait.PollUntilContextTimeout(ctx, 2*time.Second, 15*time.Minute, true, func(context.Context) (bool, error) {
-		var err error
-		last, err = missing()
-		return last == "" && err == nil, err
-	})
-	if err != nil {
-		return fmt.Errorf("wait for %s: %w: %s", what, err, last)
-	}
-	return nil
+	return cluster.Await(ctx, 15*time.Minute, 2*time.Second, what, func(context.Context) (string, error) { return missing() })
 }
 
 // heap is what the controller's heap holds after a collection, in bytes.

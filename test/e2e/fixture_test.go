@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"context"
 	"fmt"
 	"maps"
 	"slices"
@@ -17,8 +16,7 @@ import (
 	"github.com/fluxcd/pkg/runtime/conditions"
 
 	v1 "github.com/zoetrope/markdown-view/api/v1"
-	"github.com/zoetrope/markdown-view/generator"
-	"github.com/zoetrope/markdown-view/test/cluster/clustertest"
+	"github.com/zoetrope/markdown-view/test/product/producttest"
 )
 
 // patience is how long a test waits for what should take seconds: the pods of
@@ -27,7 +25,7 @@ const patience = 3 * time.Minute
 
 // fixture is a namespace of a test's own.
 type fixture struct {
-	*testing.T
+	*producttest.Fixture
 	namespace string
 }
 
@@ -42,26 +40,27 @@ func newFixture(t *testing.T) *fixture {
 // those before the parallel ones.
 func newExclusiveFixture(t *testing.T) *fixture {
 	t.Helper()
-	f := &fixture{T: t, namespace: clustertest.Namespace(t, shared)}
-	t.Cleanup(f.describe)
-	return f
+	f := producttest.New(t, installed, patience)
+	f.DescribeFailure("get markdownviews,deployments,pods -o wide", "describe pods", "get events --sort-by=.lastTimestamp")
+	return &fixture{f, f.Namespace}
 }
 
-// describe shows a failed test's pods and views.
-func (f *fixture) describe() {
-	if !f.Failed() {
-		return
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
-	defer cancel()
-	for _, args := range [][]string{
-		{"get", "markdownviews,deployments,pods", "-o", "wide"},
-		{"describe", "pods"},
-		{"get", "events", "--sort-by=.lastTimestamp"},
-	} {
-		out, _ := kubectl(ctx, append(args, "-n", f.namespace)...) // the error is in the output
-		f.Logf("kubectl %s\n%s", strings.Join(args, " "), out)
-	}
+// in is the fixture of a subtest, in the same namespace.
+func (f *fixture) in(t *testing.T) *fixture { return &fixture{f.For(t), f.namespace} }
+
+// The names by which this package's tests call what producttest has.
+func (f *fixture) create(object client.Object)                { f.Helper(); f.Create(object) }
+func (f *fixture) get(object client.Object, name string) bool { f.Helper(); return f.Get(object, name) }
+func (f *fixture) eventually(what string, missing func() string) {
+	f.Helper()
+	f.Eventually(what, missing)
+}
+func (f *fixture) ready() *v1.MarkdownView       { f.Helper(); return f.Ready("docs") }
+func (f *fixture) pods() []corev1.Pod            { f.Helper(); return f.Pods("docs") }
+func (f *fixture) kubectl(args ...string) string { f.Helper(); return f.MustKubectl("", args...) }
+func (f *fixture) kubectlWith(stdin string, args ...string) string {
+	f.Helper()
+	return f.MustKubectl(stdin, args...)
 }
 
 // view returns one with pages, of which each is a chapter.
@@ -88,99 +87,21 @@ func (f *fixture) serve(text string, changes ...func(*v1.MarkdownView)) *v1.Mark
 	return f.ready()
 }
 
-func (f *fixture) create(object client.Object) {
-	f.Helper()
-	object.SetNamespace(f.namespace)
-	if err := admin.Create(f.Context(), object); err != nil {
-		f.Fatal(err)
-	}
-}
-
-// get reads an object of the test's namespace; false if there is none.
-func (f *fixture) get(object client.Object, name string) bool {
-	f.Helper()
-	err := admin.Get(f.Context(), client.ObjectKey{Namespace: f.namespace, Name: name}, object)
-	if client.IgnoreNotFound(err) != nil {
-		f.Fatal(err)
-	}
-	return err == nil
-}
-
 // change edits the view docs, again if it was changed meanwhile.
 func (f *fixture) change(edit func(*v1.MarkdownView)) {
 	f.Helper()
-	view := &v1.MarkdownView{}
-	f.eventually("the change of docs", func() string {
-		if !f.get(view, "docs") {
-			return "it doesn't exist"
-		}
-		edit(view)
-		if err := admin.Update(f.Context(), view, client.FieldOwner("kubectl-edit")); err != nil {
-			return err.Error()
-		}
-		return ""
-	})
-}
-
-// eventually waits until a condition holds; it returns what is missing.
-func (f *fixture) eventually(what string, missing func() string) {
-	f.Helper()
-	clustertest.Eventually(f, patience, clustertest.Often, what, missing)
-}
-
-// ready waits until the view docs is Ready in its current generation.
-func (f *fixture) ready() *v1.MarkdownView {
-	f.Helper()
-	view := &v1.MarkdownView{}
-	f.eventually("docs to be Ready", func() string {
-		if !f.get(view, "docs") {
-			return "the view doesn't exist"
-		}
-		ready := conditions.Get(view, meta.ReadyCondition)
-		switch {
-		case ready == nil:
-			return "it has no Ready condition"
-		case ready.ObservedGeneration != view.Generation:
-			return "its Ready condition is of an earlier generation: " + ready.Message
-		case ready.Status != metav1.ConditionTrue:
-			return fmt.Sprintf("it is Ready=%s, %s: %s", ready.Status, ready.Reason, ready.Message)
-		}
-		return ""
-	})
-	return view
+	producttest.Update(f.Fixture, &v1.MarkdownView{}, "docs", edit)
 }
 
 // failed waits until the view docs says that its rollout has failed, with these
 // words in its message.
 func (f *fixture) failed(words ...string) {
 	f.Helper()
-	view := &v1.MarkdownView{}
-	f.eventually("docs to say "+strings.Join(words, ", "), func() string {
-		if !f.get(view, "docs") {
-			return "the view doesn't exist"
-		}
-		ready := conditions.Get(view, meta.ReadyCondition)
-		if ready == nil || ready.Reason != v1.RolloutFailedReason || !conditions.IsTrue(view, meta.StalledCondition) {
-			return fmt.Sprintf("it says %+v", ready)
-		}
-		for _, word := range words {
-			if !strings.Contains(ready.Message, word) {
-				return ready.Message
-			}
-		}
-		f.Logf("the view says: %s", ready.Message)
-		return ""
-	})
-}
-
-// pods returns those of the view docs, but those that are being deleted.
-func (f *fixture) pods() []corev1.Pod {
-	f.Helper()
-	var list corev1.PodList
-	if err := admin.List(f.Context(), &list, client.InNamespace(f.namespace), client.MatchingLabels(generator.Labels("docs"))); err != nil {
-		f.Fatal(err)
+	view := f.Status("docs", metav1.ConditionFalse, v1.RolloutFailedReason, words...)
+	if !conditions.IsStalled(view) {
+		f.Errorf("the view isn't stalled: %v", view.Status.Conditions)
 	}
-	return slices.DeleteFunc(list.Items, func(pod corev1.Pod) bool { return pod.DeletionTimestamp != nil })
+	f.Logf("the view says: %s", conditions.GetMessage(view, meta.ReadyCondition))
 }
 
 // pod returns the only pod of the view docs.
@@ -191,21 +112,6 @@ func (f *fixture) pod() *corev1.Pod {
 		f.Fatalf("docs has %d pods, want 1", len(pods))
 	}
 	return &pods[0]
-}
-
-// kubectl runs kubectl in the test's namespace.
-func (f *fixture) kubectl(args ...string) string {
-	f.Helper()
-	return f.kubectlWith("", args...)
-}
-
-func (f *fixture) kubectlWith(stdin string, args ...string) string {
-	f.Helper()
-	out, err := kubectlWith(f.Context(), stdin, append([]string{"-n", f.namespace}, args...)...)
-	if err != nil {
-		f.Fatal(err)
-	}
-	return out
 }
 
 // quick gives up on a rollout after the time that a healthy one needs here.

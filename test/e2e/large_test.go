@@ -170,7 +170,7 @@ func TestALargeFileIsOfOneRevision(t *testing.T) {
 	serves(f, "1")
 	t.Run("also after the container was killed", func(t *testing.T) {
 		clustertest.Need(t, shared, cluster.Node)
-		f := &fixture{T: t, namespace: f.namespace}
+		f := f.in(t)
 		f.killContainer(pod)
 		serves(f, "1")
 	})

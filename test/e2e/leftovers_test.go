@@ -17,6 +17,7 @@ import (
 
 	"github.com/zoetrope/markdown-view/test/cluster"
 	"github.com/zoetrope/markdown-view/test/cluster/build"
+	"github.com/zoetrope/markdown-view/test/cluster/clustertest"
 	"github.com/zoetrope/markdown-view/test/cluster/supervise"
 )
 
@@ -36,7 +37,6 @@ func TestNothingIsLeftBehind(t *testing.T) {
 		"when the supervisor is killed": func(_, supervisor int) error { return syscall.Kill(supervisor, syscall.SIGKILL) },
 	} {
 		t.Run(what, func(t *testing.T) {
-			f := &fixture{T: t}
 			t.Parallel()
 			owner, folder, supervisor := startOwner(t)
 			if err := kill(owner.Process.Pid, supervisor); err != nil {
@@ -45,14 +45,14 @@ func TestNothingIsLeftBehind(t *testing.T) {
 			// The owner is the only one who could see that its supervisor is gone.
 			_ = owner.Process.Kill() // it may have been killed already
 			_ = owner.Wait()
-			f.eventually("the supervisor to end", func() string {
+			clustertest.Eventually(t, patience, clustertest.Often, "the supervisor to end", func() string {
 				if syscall.Kill(supervisor, 0) == nil {
 					return "it runs"
 				}
 				return ""
 			})
 			// What the next start does.
-			f.eventually("the rest to be removed", func() string {
+			clustertest.Eventually(t, patience, clustertest.Often, "the rest to be removed", func() string {
 				if err := supervise.Reap(os.TempDir()); err != nil {
 					t.Fatal(err)
 				}
@@ -95,7 +95,6 @@ func own() error {
 	if err != nil {
 		return err
 	}
-	shared = c
 	busybox, err := exec.LookPath("busybox")
 	if err != nil {
 		return err
@@ -107,7 +106,7 @@ func own() error {
 		{"run", "sleeper", "--image=test/sleeper:1", "--", "/bin/busybox", "sleep", "1000"},
 		{"wait", "pod/sleeper", "--for=condition=Ready", "--timeout=2m"},
 	} {
-		if _, err := kubectl(ctx, args...); err != nil {
+		if _, err := c.Kubectl(ctx, "", args...); err != nil {
 			return errors.Join(err, c.Stop())
 		}
 	}

@@ -11,21 +11,20 @@ import (
 	"testing"
 	"time"
 
-	"github.com/go-logr/logr"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/zoetrope/markdown-view/test/cluster"
-	"github.com/zoetrope/markdown-view/test/cluster/build"
+	"github.com/zoetrope/markdown-view/test/cluster/clustertest"
 	"github.com/zoetrope/markdown-view/test/cluster/programs"
 	"github.com/zoetrope/markdown-view/test/product"
 )
 
 var (
-	shared *cluster.Cluster
-	admin  client.Client
-	images imageNames
+	shared    *cluster.Cluster
+	installed *product.Product
+	admin     client.Client
+	images    imageNames
 )
 
 // needed are the programs of the suite, beside those of the node.
@@ -51,53 +50,35 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
-	os.Exit(runAll(m))
-}
-
-func runAll(m *testing.M) (status int) {
-	ctx := context.Background()
-	c, err := start(ctx)
+	options, err := clusterOptions()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
-		return 1
+		os.Exit(1)
 	}
-	defer func() {
-		if err := c.Stop(); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			status = 1
-		}
-	}()
-	shared = c
-	if err := setUp(ctx); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	return m.Run()
+	os.Exit(clustertest.Main(m, options, &shared, setUp))
 }
 
-// start starts a cluster, or finds the one that KUBECONFIG names.
-func start(ctx context.Context) (*cluster.Cluster, error) {
+// clusterOptions are those of a cluster with a node, or for the one that KUBECONFIG
+// names.
+func clusterOptions() (cluster.Options, error) {
 	if os.Getenv("KUBECONFIG") != "" {
-		if err := os.Setenv("USE_EXISTING_CLUSTER", "true"); err != nil {
-			return nil, err
-		}
-		return cluster.Start(ctx, cluster.Options{Log: build.Stderr()})
+		return cluster.Options{}, os.Setenv("USE_EXISTING_CLUSTER", "true")
 	}
 	if err := programs.Need(append(needed, programs.Node...)...); err != nil {
-		return nil, fmt.Errorf("the tests on real pods can't run here: %w\nOr set KUBECONFIG to use a cluster that is there", err)
+		return cluster.Options{}, fmt.Errorf("the tests on real pods can't run here: %w\nOr set KUBECONFIG to use a cluster that is there", err)
 	}
-	return cluster.Start(ctx, cluster.Options{RealNode: true, Log: build.Stderr()})
+	return cluster.Options{RealNode: true}, nil
 }
 
 // setUp provides the images, and installs the controller as people do.
 func setUp(ctx context.Context) error {
-	log.SetLogger(logr.Discard()) // or it complains that nobody did
 	var err error
 	config := rest.CopyConfig(shared.Config)
 	config.WarningHandler = rest.NoWarnings{}
 	if admin, err = product.NewClient(config); err != nil {
 		return err
 	}
+	installed = &product.Product{Cluster: shared, Client: admin}
 	if images, err = provideImages(ctx); err != nil {
 		return err
 	}
@@ -135,28 +116,9 @@ func install(ctx context.Context, folder, image string) error {
 	return nil
 }
 
-// kubectl runs kubectl against the cluster, the one of the cluster's version if
-// it was started here.
+// kubectl runs kubectl against the cluster.
 func kubectl(ctx context.Context, args ...string) (string, error) {
-	return kubectlWith(ctx, "", args...)
-}
-
-func kubectlWith(ctx context.Context, stdin string, args ...string) (string, error) {
-	cmd := exec.CommandContext(ctx, kubectlPath(), args...)
-	cmd.Env = append(os.Environ(), "KUBECONFIG="+shared.Kubeconfig)
-	cmd.Stdin = strings.NewReader(stdin)
-	out, err := cmd.CombinedOutput()
-	if err != nil {
-		err = fmt.Errorf("kubectl %s: %w: %s", strings.Join(args, " "), err, out)
-	}
-	return string(out), err
-}
-
-func kubectlPath() string {
-	if own := filepath.Join(shared.Programs(), "kubectl"); shared.Programs() != "" {
-		return own
-	}
-	return "kubectl"
+	return shared.Kubectl(ctx, "", args...)
 }
 
 // output runs a program in a folder and returns what it prints.

@@ -147,7 +147,7 @@ func TestABrokenChangeLeavesTheOldPagesServed(t *testing.T) {
 
 	t.Run("also after the old pod's container was killed", func(t *testing.T) {
 		clustertest.Need(t, shared, cluster.Node)
-		f := &fixture{T: t, namespace: f.namespace}
+		f := f.in(t)
 		f.killContainer(old)
 		f.site().Shows("/", "The old page")
 	})

@@ -23,8 +23,8 @@ import (
 // served stay, the view says what is wrong, and heals by itself.
 func TestSourcesThatFail(t *testing.T) {
 	f := newCluster(t)
-	f.must(f.Start(t.Context()))
-	controller, err := f.product.RunController(t.Context(), "controller")
+	f.must(f.flux.Start(t.Context()))
+	controller, err := f.RunController(t.Context(), "controller")
 	f.must(err)
 	f.sourceView("handbook", "handbook", "docs")
 	f.status("handbook", metav1.ConditionFalse, v1.SourceNotFoundReason, "doesn't exist: create it")
@@ -44,7 +44,7 @@ func TestSourcesThatFail(t *testing.T) {
 		{"the source is deleted", sourceIsDeleted},
 	} {
 		passed := t.Run(step.name, func(t *testing.T) {
-			step.run(&fixture{T: t, world: f.world, namespace: f.namespace}, repository, controller)
+			step.run(f.in(t), repository, controller)
 		})
 		if !passed {
 			return // the steps build on each other
@@ -72,25 +72,25 @@ func (f *fixture) children() map[string]string {
 
 func artifactIsGone(f *fixture, repository *flux.Repository, controller *cluster.Component) {
 	before := f.children()
-	f.Artifacts.Answer("/handbook/", http.NotFound)
+	f.flux.Artifacts.Answer("/handbook/", http.NotFound)
 	revision := f.push(repository, "handbook", map[string]string{"docs/welcome.md": "# Welcome, after 404\n"})
 	f.status("handbook", metav1.ConditionFalse, v1.ArtifactFailedReason, revision, "couldn't be fetched")
 	f.logged(controller, "404 Not Found")
 	f.keeps(before)
-	f.Artifacts.Answer("/handbook/", nil)
+	f.flux.Artifacts.Answer("/handbook/", nil)
 	f.readyAt("handbook", revision)
 }
 
 func artifactWasTamperedWith(f *fixture, repository *flux.Repository, controller *cluster.Component) {
 	before := f.children()
-	f.Artifacts.Answer("/handbook/", func(w http.ResponseWriter, _ *http.Request) {
+	f.flux.Artifacts.Answer("/handbook/", func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = w.Write(archive(f.T, file("docs/SUMMARY.md", "- [Evil](evil.md)\n"), file("docs/evil.md", "# Evil\n")))
 	})
 	revision := f.push(repository, "handbook", map[string]string{"docs/welcome.md": "# Welcome, after tampering\n"})
 	f.status("handbook", metav1.ConditionFalse, v1.ArtifactFailedReason, "couldn't be fetched")
 	f.logged(controller, "doesn't match the digest")
 	f.keeps(before)
-	f.Artifacts.Answer("/handbook/", nil)
+	f.flux.Artifacts.Answer("/handbook/", nil)
 	f.readyAt("handbook", revision)
 }
 
@@ -130,17 +130,17 @@ func repositoryIsGone(f *fixture, repository *flux.Repository, _ *cluster.Compon
 // controller, which then has nothing either.
 func storageIsLost(f *fixture, repository *flux.Repository, controller *cluster.Component) {
 	before := f.children()
-	f.must(f.Source.Kill(f.Context()))
-	entries, err := os.ReadDir(f.Storage())
+	f.must(f.flux.Source.Kill(f.Context()))
+	entries, err := os.ReadDir(f.flux.Storage())
 	f.must(err)
 	for _, entry := range entries {
-		f.must(os.RemoveAll(filepath.Join(f.Storage(), entry.Name())))
+		f.must(os.RemoveAll(filepath.Join(f.flux.Storage(), entry.Name())))
 	}
 	f.ready("handbook") // of what was fetched before
 	f.must(controller.Restart(f.Context()))
 	f.status("handbook", metav1.ConditionFalse, v1.ArtifactFailedReason, "fetch the artifact")
 	f.keeps(before)
-	f.must(f.Source.Start(f.Context()))
+	f.must(f.flux.Source.Start(f.Context()))
 	f.ready("handbook")
 	if diff := cmp.Diff(before, f.children()); diff != "" {
 		f.Errorf("the view's objects were changed:\n%s", diff)
@@ -171,8 +171,8 @@ func (f *fixture) logged(controller *cluster.Component, text string) {
 // TestSourcesInOtherNamespaces are refused, unless the controller is told to use them.
 func TestSourcesInOtherNamespaces(t *testing.T) {
 	f := newCluster(t)
-	f.must(f.Start(t.Context()))
-	controller, err := f.product.RunController(t.Context(), "controller")
+	f.must(f.flux.Start(t.Context()))
+	controller, err := f.RunController(t.Context(), "controller")
 	f.must(err)
 	f.gitRepository("handbook", f.repository(example("docs-repository")))
 	view := viewOf("handbook", v1.SourceReference{Kind: v1.GitRepositoryKind, Namespace: f.namespace, Name: "handbook", Path: "docs"})
@@ -183,7 +183,7 @@ func TestSourcesInOtherNamespaces(t *testing.T) {
 	other.create(viewOf("handbook", *view.Spec.ContentFrom[0].SourceRef))
 	other.status("handbook", metav1.ConditionFalse, v1.AccessDeniedReason, "is in another namespace")
 	f.must(controller.Stop(context.WithoutCancel(t.Context())))
-	_, err = f.product.RunController(t.Context(), "lenient", "--no-cross-namespace-refs=false")
+	_, err = f.RunController(t.Context(), "lenient", "--no-cross-namespace-refs=false")
 	f.must(err)
 	other.ready("handbook")
 }

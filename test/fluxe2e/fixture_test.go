@@ -1,25 +1,24 @@
 package fluxe2e
 
 import (
-	"context"
-	"fmt"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	v1 "github.com/zoetrope/markdown-view/api/v1"
 	"github.com/zoetrope/markdown-view/generator"
 	"github.com/zoetrope/markdown-view/test/cluster"
 	"github.com/zoetrope/markdown-view/test/cluster/clustertest"
 	"github.com/zoetrope/markdown-view/test/flux"
 	"github.com/zoetrope/markdown-view/test/product"
+	"github.com/zoetrope/markdown-view/test/product/producttest"
 	"github.com/zoetrope/markdown-view/test/viewer"
 )
 
@@ -28,8 +27,8 @@ const patience = 3 * time.Minute
 
 // fixture is a namespace of a test's own.
 type fixture struct {
-	*testing.T
-	*world
+	*producttest.Fixture
+	flux      *flux.Flux
 	namespace string
 }
 
@@ -37,14 +36,14 @@ type fixture struct {
 // after the other, before all others.
 func newRealFixture(t *testing.T) *fixture {
 	t.Helper()
-	return fixtureOn(t, shared, cluster.RealNode)
+	return fixtureIn(t, shared, clustertest.NamespaceOn(t, shared.product.Cluster, cluster.RealNode))
 }
 
 // newFixture makes one whose pods are simulated, for a test that runs beside others.
 func newFixture(t *testing.T) *fixture {
 	t.Helper()
 	t.Parallel()
-	return fixtureOn(t, shared, cluster.SimulatedNode)
+	return fixtureIn(t, shared, clustertest.NamespaceOn(t, shared.product.Cluster, cluster.SimulatedNode))
 }
 
 // newCluster starts a cluster for one test, with the product's manifests. Neither
@@ -52,110 +51,60 @@ func newFixture(t *testing.T) *fixture {
 func newCluster(t *testing.T) *fixture {
 	t.Helper()
 	t.Parallel()
-	w, err := newWorld(t.Context(), clustertest.Start(t, cluster.Options{Nodes: 1}))
+	c := clustertest.Start(t, cluster.Options{Nodes: 1})
+	w, err := newWorld(t.Context(), c)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(w.Close)
-	f := &fixture{T: t, world: w, namespace: clustertest.Namespace(t, w.Cluster)}
-	t.Cleanup(f.describe)
-	return f
+	t.Cleanup(w.flux.Close)
+	return fixtureIn(t, w, clustertest.Namespace(t, c))
 }
 
-func fixtureOn(t *testing.T, w *world, node string) *fixture {
+func fixtureIn(t *testing.T, w *world, namespace string) *fixture {
 	t.Helper()
-	f := &fixture{T: t, world: w, namespace: clustertest.NamespaceOn(t, w.Cluster, node)}
-	t.Cleanup(f.describe)
-	return f
+	f := &producttest.Fixture{T: t, Product: w.product, Namespace: namespace, Limit: patience}
+	f.DescribeFailure("get kustomizations,gitrepositories,externalartifacts,markdownviews,deployments,pods -o wide",
+		"get events --sort-by=.lastTimestamp")
+	return &fixture{f, w.flux, namespace}
 }
 
-// describe shows a failed test's objects.
-func (f *fixture) describe() {
-	if !f.Failed() {
-		return
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
-	defer cancel()
-	for _, args := range [][]string{
-		{"get", "kustomizations,gitrepositories,externalartifacts,markdownviews,deployments,pods", "-o", "wide"},
-		{"get", "events", "--sort-by=.lastTimestamp"},
-	} {
-		out, _ := f.kubectlIn(ctx, args...) // the error is in the output
-		f.Logf("kubectl %s\n%s", strings.Join(args, " "), out)
-	}
-}
+// in is the fixture of a subtest, in the same namespace.
+func (f *fixture) in(t *testing.T) *fixture { return &fixture{f.For(t), f.flux, f.namespace} }
 
-func (f *fixture) kubectlIn(ctx context.Context, args ...string) (string, error) {
-	cmd := exec.CommandContext(ctx, filepath.Join(f.Cluster.Programs(), "kubectl"),
-		append([]string{"--kubeconfig", f.Cluster.Kubeconfig, "--namespace", f.namespace}, args...)...)
-	out, err := cmd.CombinedOutput()
-	return string(out), err
-}
-
-// kubectl runs kubectl in the test's namespace.
-func (f *fixture) kubectl(args ...string) string {
-	f.Helper()
-	out, err := f.kubectlIn(f.Context(), args...)
-	if err != nil {
-		f.Fatalf("kubectl %s: %v\n%s", strings.Join(args, " "), err, out)
-	}
-	return out
-}
-
-func (f *fixture) must(err error) {
-	f.Helper()
-	if err != nil {
-		f.Fatal(err)
-	}
-}
-
-// eventually waits until a condition holds; it returns what is missing.
-func (f *fixture) eventually(what string, missing func() string) {
-	f.Helper()
-	clustertest.Eventually(f, patience, clustertest.Often, what, missing)
-}
-
-// while holds a condition for some time; it returns what breaks it.
-func (f *fixture) while(limit time.Duration, what string, broken func() string) {
-	f.Helper()
-	end := time.After(limit)
-	ticker := time.NewTicker(200 * time.Millisecond)
-	defer ticker.Stop()
-	for {
-		if broken := broken(); broken != "" {
-			f.Fatalf("%s: %s", what, broken)
-		}
-		select {
-		case <-end:
-			return
-		case <-ticker.C:
-		}
-	}
-}
-
-// get reads an object of the test's namespace; false if there is none.
-func (f *fixture) get(object client.Object, name string) bool {
-	f.Helper()
-	err := f.Client.Get(f.Context(), client.ObjectKey{Namespace: f.namespace, Name: name}, object)
-	if client.IgnoreNotFound(err) != nil {
-		f.Fatal(err)
-	}
-	return err == nil
-}
-
-func (f *fixture) create(object client.Object) {
-	f.Helper()
-	object.SetNamespace(f.namespace)
-	f.must(f.Client.Create(f.Context(), object))
-}
-
-// patch changes fields of an object, as kubectl patch does.
+// The names by which this package's tests call what producttest has.
+func (f *fixture) must(err error)                             { f.Helper(); f.Must(err) }
+func (f *fixture) create(object client.Object)                { f.Helper(); f.Create(object) }
+func (f *fixture) get(object client.Object, name string) bool { f.Helper(); return f.Get(object, name) }
 func (f *fixture) patch(object client.Object, name, patch string) {
 	f.Helper()
-	object.SetNamespace(f.namespace)
-	object.SetName(name)
-	f.must(f.Client.Patch(f.Context(), object, client.RawPatch("application/merge-patch+json", []byte(patch)), client.FieldOwner("kubectl-patch")))
+	f.Patch(object, name, patch)
 }
+func (f *fixture) eventually(what string, missing func() string) {
+	f.Helper()
+	f.Eventually(what, missing)
+}
+func (f *fixture) while(limit time.Duration, what string, broken func() string) {
+	f.Helper()
+	f.While(limit, what, broken)
+}
+func (f *fixture) status(name string, want metav1.ConditionStatus, reason string, words ...string) *v1.MarkdownView {
+	f.Helper()
+	return f.Status(name, want, reason, words...)
+}
+func (f *fixture) ready(name string) *v1.MarkdownView {
+	f.Helper()
+	return f.status(name, metav1.ConditionTrue, v1.HealthyReason)
+}
+func (f *fixture) pods(view string) []corev1.Pod { f.Helper(); return f.Pods(view) }
+func (f *fixture) kubectl(args ...string) string { f.Helper(); return f.MustKubectl("", args...) }
+func (f *fixture) mark() cluster.Mark            { f.Helper(); return f.Mark() }
+func (f *fixture) requests(since cluster.Mark, filters ...cluster.Filter) []cluster.Request {
+	f.Helper()
+	return f.Requests(since, filters...)
+}
+
+func lines(requests []cluster.Request) string { return producttest.Lines(requests) }
+func differs(got, want string) string         { return producttest.Differs(got, want) }
 
 // example is what an example has one commit.
 func example(name string) fs.FS {
@@ -165,7 +114,7 @@ func example(name string) fs.FS {
 // repository makes a repository, with files as its first commit.
 func (f *fixture) repository(files fs.FS) *flux.Repository {
 	f.Helper()
-	repository, err := f.Git.Repository(f.Context(), f.namespace)
+	repository, err := f.flux.Git.Repository(f.Context(), f.namespace)
 	f.must(err)
 	f.must(repository.Copy(files))
 	_, err = repository.Push(f.Context(), "Write the handbook")
@@ -197,25 +146,7 @@ func (f *fixture) apply(example string, repository *flux.Repository) {
 // deployment is that of a view.
 func (f *fixture) deployment(view string) *appsv1.Deployment {
 	f.Helper()
-	deployment := &appsv1.Deployment{}
-	if !f.get(deployment, generator.ViewerName(view)) {
-		f.Fatalf("%s has no Deployment", view)
-	}
-	return deployment
-}
-
-// pods are the names of a view's pods, but of those that are being deleted.
-func (f *fixture) pods(view string) []corev1.Pod {
-	f.Helper()
-	var list corev1.PodList
-	f.must(f.Client.List(f.Context(), &list, client.InNamespace(f.namespace), client.MatchingLabels(generator.Labels(view))))
-	var pods []corev1.Pod
-	for i := range list.Items {
-		if list.Items[i].DeletionTimestamp == nil {
-			pods = append(pods, list.Items[i])
-		}
-	}
-	return pods
+	return producttest.Live[appsv1.Deployment](f.Fixture, generator.ViewerName(view))
 }
 
 func (f *fixture) site(view string) *viewer.Site {
@@ -233,29 +164,6 @@ func (f *fixture) configMaps(view string) map[string]string {
 		versions[list.Items[i].Name] = list.Items[i].ResourceVersion
 	}
 	return versions
-}
-
-func (f *fixture) mark() cluster.Mark {
-	f.Helper()
-	mark, err := f.Cluster.Mark(f.Context())
-	f.must(err)
-	return mark
-}
-
-// requests are those in the test's namespace since a mark.
-func (f *fixture) requests(since cluster.Mark, filters ...cluster.Filter) []cluster.Request {
-	f.Helper()
-	list, err := f.Cluster.Requests(f.Context(), since, append(filters, cluster.In(f.namespace))...)
-	f.must(err)
-	return list
-}
-
-func lines(requests []cluster.Request) string {
-	var b strings.Builder
-	for _, r := range requests {
-		fmt.Fprintf(&b, "  %s\n", r)
-	}
-	return b.String()
 }
 
 // copyOver copies files into a folder, over what is there.

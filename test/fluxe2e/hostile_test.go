@@ -35,8 +35,8 @@ const mostMemory = 1024 * mebibyte
 // ExternalArtifacts, that are made to do harm.
 func TestHostileArchives(t *testing.T) {
 	f := newCluster(t)
-	f.must(f.ApplyCRDs(t.Context()))
-	controller, err := f.product.RunController(t.Context(), "controller")
+	f.must(f.flux.ApplyCRDs(t.Context()))
+	controller, err := f.RunController(t.Context(), "controller")
 	f.must(err)
 	good := archive(t, file("SUMMARY.md", "- [Start](start.md)\n"), file("start.md", "# Start\n"))
 	f.externalArtifact("docs", good)
@@ -60,7 +60,7 @@ func TestHostileArchives(t *testing.T) {
 		{"no archive at all", []byte("<html>Please log in</html>"), v1.ArtifactFailedReason, "gzip"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			f := &fixture{T: t, world: f.world, namespace: f.namespace}
+			f := f.in(t)
 			revision := f.externalArtifact("docs", test.archive)
 			f.eventually("the controller to have tried", func() string {
 				view := &v1.MarkdownView{}
@@ -82,8 +82,8 @@ func TestHostileArchives(t *testing.T) {
 // as Flux's own schema allows. Views of other sources must not notice.
 func TestASourceThatCantBeDecoded(t *testing.T) {
 	f := newCluster(t)
-	f.must(f.ApplyCRDs(t.Context()))
-	_, err := f.product.RunController(t.Context(), "controller")
+	f.must(f.flux.ApplyCRDs(t.Context()))
+	_, err := f.RunController(t.Context(), "controller")
 	f.must(err)
 	poison := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"url": "https://git.example.com/x", "interval": "3000000h"}}}
 	poison.SetGroupVersionKind(sourcev1.GroupVersion.WithKind(v1.GitRepositoryKind))
@@ -132,10 +132,10 @@ func (f *fixture) externalArtifact(name string, archive []byte) string {
 func (f *fixture) offer(archive []byte) *meta.Artifact {
 	digest := fmt.Sprintf("sha256:%x", sha256.Sum256(archive))
 	path := "/externalartifact/" + f.namespace + "/docs/" + digest + ".tar.gz"
-	f.Artifacts.Answer(path, func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(archive) })
+	f.flux.Artifacts.Answer(path, func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(archive) })
 	size := int64(len(archive))
 	return &meta.Artifact{
-		Path: strings.TrimPrefix(path, "/"), URL: f.Artifacts.URL() + path, Digest: digest,
+		Path: strings.TrimPrefix(path, "/"), URL: f.flux.Artifacts.URL() + path, Digest: digest,
 		Revision: "latest@" + digest, Size: &size, LastUpdateTime: metav1.Now(),
 	}
 }

@@ -12,7 +12,7 @@ import (
 // already.
 func TestFluxComesLater(t *testing.T) {
 	f := newCluster(t)
-	controller, err := f.product.RunController(t.Context(), "controller")
+	controller, err := f.RunController(t.Context(), "controller")
 	f.must(err)
 	before, err := controller.State(t.Context())
 	f.must(err)
@@ -25,7 +25,7 @@ func TestFluxComesLater(t *testing.T) {
 	})
 	f.ready("plain")
 
-	f.must(f.Start(t.Context()))
+	f.must(f.flux.Start(t.Context()))
 	f.status("handbook", metav1.ConditionFalse, v1.SourceNotFoundReason, "GitRepository "+f.namespace+"/handbook doesn't exist: create it")
 	f.gitRepository("handbook", f.repository(example("docs-repository")))
 	f.ready("handbook")

@@ -7,12 +7,10 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/go-logr/logr"
-	"sigs.k8s.io/controller-runtime/pkg/log"
-
 	"github.com/zoetrope/markdown-view/generator"
 	"github.com/zoetrope/markdown-view/test/cluster"
 	"github.com/zoetrope/markdown-view/test/cluster/build"
+	"github.com/zoetrope/markdown-view/test/cluster/clustertest"
 	"github.com/zoetrope/markdown-view/test/cluster/programs"
 	"github.com/zoetrope/markdown-view/test/flux"
 	"github.com/zoetrope/markdown-view/test/product"
@@ -21,8 +19,8 @@ import (
 
 // world is a cluster with the product and, once it is started, Flux.
 type world struct {
-	*flux.Flux
 	product *product.Product
+	flux    *flux.Flux
 }
 
 // shared is the one with the real node. Tests that break more than their own
@@ -34,37 +32,19 @@ func TestMain(m *testing.M) {
 		fmt.Println("skipped: E2E isn't set; run it with make e2e-flux")
 		return
 	}
-	os.Exit(run(m))
-}
-
-func run(m *testing.M) (status int) {
-	ctx := context.Background()
-	log.SetLogger(logr.Discard()) // or it complains that nobody did
 	if err := programs.Need(programs.Node...); err != nil {
 		fmt.Fprintln(os.Stderr, "the tests with Flux can't run here:", err)
-		return 1
+		os.Exit(1)
 	}
-	c, err := cluster.Start(ctx, cluster.Options{
-		RealNode: true, Nodes: 1, Log: build.Stderr(),
+	var c *cluster.Cluster
+	os.Exit(clustertest.Main(m, cluster.Options{
+		RealNode: true, Nodes: 1,
 		// So that a test's namespace reports whether its pods are real.
 		Args: map[string][]string{cluster.APIServer: {"--enable-admission-plugins=PodNodeSelector"}},
-	})
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	defer func() {
-		if err := c.Stop(); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			status = 1
-		}
-	}()
-	if shared, err = setUp(ctx, c); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	defer shared.Close()
-	return m.Run()
+	}, &c, func(ctx context.Context) (err error) {
+		shared, err = setUp(ctx, c)
+		return err
+	}))
 }
 
 func setUp(ctx context.Context, c *cluster.Cluster) (*world, error) {
@@ -79,7 +59,7 @@ func setUp(ctx context.Context, c *cluster.Cluster) (*world, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := w.Start(ctx); err != nil {
+	if err := w.flux.Start(ctx); err != nil {
 		return nil, err
 	}
 	_, err = w.product.RunController(ctx, "controller")
@@ -93,10 +73,11 @@ func newWorld(ctx context.Context, c *cluster.Cluster) (*world, error) {
 	if w.product, err = product.Install(ctx, c); err != nil {
 		return nil, err
 	}
-	if w.Flux, err = flux.New(ctx, c, build.Stderr()); err != nil {
+	if w.flux, err = flux.New(ctx, c, build.Stderr()); err != nil {
 		return nil, err
 	}
+	w.product.Client = w.flux.Client // which knows Flux's sources, too
 	temporary := filepath.Join(c.Folder(), "product-tmp")
-	w.product.Env = []string{"SOURCE_CONTROLLER_LOCALHOST=" + w.Artifacts.Host(), "TMPDIR=" + temporary}
+	w.product.Env = []string{"SOURCE_CONTROLLER_LOCALHOST=" + w.flux.Artifacts.Host(), "TMPDIR=" + temporary}
 	return w, os.Mkdir(temporary, 0o700)
 }

@@ -14,7 +14,7 @@ import (
 func TestManyViewsOfOneRepository(t *testing.T) {
 	const all, touched = 200, 10
 	f := newFixture(t)
-	repository, err := f.Git.Repository(t.Context(), f.namespace)
+	repository, err := f.flux.Git.Repository(t.Context(), f.namespace)
 	f.must(err)
 	files := map[string]string{}
 	for i := range all {
@@ -29,7 +29,7 @@ func TestManyViewsOfOneRepository(t *testing.T) {
 		f.sourceView(fmt.Sprintf("book-%03d", i), "books", fmt.Sprintf("book-%03d", i))
 	}
 	f.allAt(all, first)
-	if asked := f.Artifacts.Asked("/" + f.namespace + "/"); asked != 1 {
+	if asked := f.flux.Artifacts.Asked("/" + f.namespace + "/"); asked != 1 {
 		t.Errorf("200 views have the artifact fetched %d times, not once", asked)
 	}
 
@@ -45,7 +45,7 @@ func TestManyViewsOfOneRepository(t *testing.T) {
 	f.allAt(all, second)
 	done := time.Now()
 
-	if asked := f.Artifacts.Asked("/" + f.namespace + "/"); asked != 2 {
+	if asked := f.flux.Artifacts.Asked("/" + f.namespace + "/"); asked != 2 {
 		t.Errorf("the new artifact was fetched %d times, not once", asked-1)
 	}
 	for i := range all {
@@ -66,7 +66,7 @@ func TestManyViewsOfOneRepository(t *testing.T) {
 		}
 	}
 	t.Logf("%d views, %d touched: %d download, %d writes to children, %d of statuses; Flux took %.1fs, all views another %.1fs",
-		all, touched, f.Artifacts.Asked("/"+f.namespace+"/")-1, len(children), len(writes)-len(children), fetched.Sub(began).Seconds(), done.Sub(fetched).Seconds())
+		all, touched, f.flux.Artifacts.Asked("/"+f.namespace+"/")-1, len(children), len(writes)-len(children), fetched.Sub(began).Seconds(), done.Sub(fetched).Seconds())
 	if len(children) != 2*touched {
 		t.Errorf("%d writes to children, not a ConfigMap and a Deployment of each of the %d:\n%s", len(children), touched, lines(children))
 	}

@@ -3,7 +3,6 @@ package fluxe2e
 import (
 	"fmt"
 	"strconv"
-	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -77,37 +76,6 @@ func (f *fixture) fetched(source, revision string) {
 	})
 }
 
-// status waits until a view's Ready condition speaks of its current generation and is
-// as it should, with these words in its message.
-func (f *fixture) status(name string, want metav1.ConditionStatus, reason string, words ...string) *v1.MarkdownView {
-	f.Helper()
-	view := &v1.MarkdownView{}
-	f.eventually(fmt.Sprintf("%s to be Ready=%s, %s %q", name, want, reason, words), func() string {
-		if !f.get(view, name) {
-			return "the view doesn't exist"
-		}
-		ready := conditions.Get(view, meta.ReadyCondition)
-		switch {
-		case ready == nil:
-			return "it has no Ready condition"
-		case ready.ObservedGeneration != view.Generation, ready.Status != want, ready.Reason != reason:
-			return fmt.Sprintf("it is Ready=%s, %s: %s", ready.Status, ready.Reason, ready.Message)
-		}
-		for _, word := range words {
-			if !strings.Contains(ready.Message, word) {
-				return "it says: " + ready.Message
-			}
-		}
-		return ""
-	})
-	return view
-}
-
-func (f *fixture) ready(name string) *v1.MarkdownView {
-	f.Helper()
-	return f.status(name, metav1.ConditionTrue, v1.HealthyReason)
-}
-
 // readyAt waits until a view is Ready with a revision.
 func (f *fixture) readyAt(name, revision string) {
 	f.Helper()
@@ -166,11 +134,4 @@ func (f *fixture) applied(name, revision string) {
 		}
 		return ""
 	})
-}
-
-func differs(got, want string) string {
-	if got != want {
-		return fmt.Sprintf("it is %q, not %q", got, want)
-	}
-	return ""
 }

@@ -35,7 +35,7 @@ func TestASourceGivesWhatADirectoryGives(t *testing.T) {
 				t.Skipf("%v; E2E_BOOKS names the folder with cluster-api-book and mdbook-guide", err)
 			}
 			f := newFixture(t)
-			repository, err := f.Git.Repository(t.Context(), f.namespace)
+			repository, err := f.flux.Git.Repository(t.Context(), f.namespace)
 			f.must(err)
 			f.must(os.CopyFS(filepath.Join(repository.Folder, test.path), os.DirFS(filepath.Join(test.folder, test.path))))
 			revision, err := repository.Push(t.Context(), "Add the book")
@@ -62,7 +62,7 @@ func (f *fixture) render(repository *flux.Repository, path string) map[string]st
 	view.SetGroupVersionKind(v1.GroupVersion.WithKind(v1.Kind))
 	input, err := sigsyaml.Marshal(view)
 	f.must(err)
-	objects, err := f.product.Render(f.Context(), repository.Folder, input)
+	objects, err := f.Render(f.Context(), repository.Folder, input)
 	f.must(err)
 	return f.text(objects)
 }
@@ -70,7 +70,7 @@ func (f *fixture) render(repository *flux.Repository, path string) map[string]st
 // owned returns what the controller's field manager owns of a view's objects.
 func (f *fixture) owned(view string) map[string]string {
 	f.Helper()
-	objects, err := f.product.Owned(f.Context(), f.namespace, view)
+	objects, err := f.Owned(f.Context(), f.namespace, view)
 	f.must(err)
 	return f.text(objects)
 }

@@ -74,7 +74,7 @@ func TestRenderedManifestsMoveToTheController(t *testing.T) {
 // rendersTheSame holds the example's manifests against the function's output.
 func (f *fixture) rendersTheSame(folder string) {
 	f.Helper()
-	cmd := exec.CommandContext(f.Context(), f.product.Program("fn"), "docs/markdownview.yaml")
+	cmd := exec.CommandContext(f.Context(), f.Program("fn"), "docs/markdownview.yaml")
 	cmd.Dir = folder
 	rendered, err := cmd.Output()
 	f.must(err)

@@ -1,7 +1,6 @@
 package integration
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -16,12 +15,12 @@ import (
 
 	"github.com/fluxcd/pkg/apis/meta"
 	"github.com/fluxcd/pkg/runtime/conditions"
-	"github.com/fluxcd/pkg/runtime/conditions/check"
 
 	v1 "github.com/zoetrope/markdown-view/api/v1"
 	"github.com/zoetrope/markdown-view/test/cluster"
 	"github.com/zoetrope/markdown-view/test/cluster/clustertest"
 	"github.com/zoetrope/markdown-view/test/product"
+	"github.com/zoetrope/markdown-view/test/product/producttest"
 )
 
 // patience is how long a test waits for what should take a second or two.
@@ -29,8 +28,7 @@ const patience = time.Minute
 
 // fixture is a namespace of a test's own, in a cluster with the product.
 type fixture struct {
-	*testing.T
-	*product.Product
+	*producttest.Fixture
 	namespace string
 }
 
@@ -44,7 +42,8 @@ func newFixture(t *testing.T) *fixture {
 
 func fixtureIn(t *testing.T, p *product.Product) *fixture {
 	t.Helper()
-	return &fixture{T: t, Product: p, namespace: clustertest.Namespace(t, p.Cluster)}
+	f := producttest.New(t, p, patience)
+	return &fixture{f, f.Namespace}
 }
 
 // newCluster starts a cluster for one test, with the product and no controller.
@@ -64,22 +63,58 @@ func newCluster(t *testing.T) *fixture {
 	return fixtureIn(t, p)
 }
 
+// The names by which this package's tests call what producttest has.
+func (f *fixture) must(err error)                             { f.Helper(); f.Must(err) }
+func (f *fixture) create(object client.Object)                { f.Helper(); f.Create(object) }
+func (f *fixture) get(object client.Object, name string) bool { f.Helper(); return f.Get(object, name) }
+func (f *fixture) eventually(what string, missing func() string) {
+	f.Helper()
+	f.Eventually(what, missing)
+}
+func (f *fixture) ready(name string) *v1.MarkdownView {
+	f.Helper()
+	return f.status(name, metav1.ConditionTrue, v1.HealthyReason)
+}
+func (f *fixture) mark() cluster.Mark { f.Helper(); return f.Mark() }
+
+func (f *fixture) status(name string, want metav1.ConditionStatus, reason string) *v1.MarkdownView {
+	f.Helper()
+	return f.Status(name, want, reason)
+}
+
+func update[T client.Object](f *fixture, object T, name string, change func(T)) {
+	f.Helper()
+	producttest.Update(f.Fixture, object, name, change)
+}
+
+func (f *fixture) kubectl(input string, args ...string) (string, error) {
+	f.Helper()
+	clustertest.Need(f, f.Cluster, cluster.Faults) // or there is no kubectl of that version
+	return f.Kubectl(input, args...)
+}
+
+func (f *fixture) mustKubectl(input string, args ...string) string {
+	f.Helper()
+	out, err := f.kubectl(input, args...)
+	f.must(err)
+	return out
+}
+
+func differs(got, want string) string     { return producttest.Differs(got, want) }
+func lines(list []cluster.Request) string { return producttest.Lines(list) }
+
 // controller runs a controller in the test's cluster.
 func (f *fixture) controller(name string, args ...string) *cluster.Component {
 	f.Helper()
 	component, err := f.RunController(f.Context(), name, args...)
-	if err != nil {
-		f.Fatal(err)
-	}
+	f.must(err)
 	return component
 }
 
 func (f *fixture) component(name string) *cluster.Component {
 	f.Helper()
 	component, err := f.Cluster.Component(name)
-	if err != nil {
-		f.Fatal(err)
-	}
+	f.must(err)
 	return component
 }
 
@@ -95,103 +130,11 @@ func (f *fixture) view(name string) *v1.MarkdownView {
 	}
 }
 
-func (f *fixture) create(object client.Object) {
-	f.Helper()
-	if err := f.Client.Create(f.Context(), object); err != nil {
-		f.Fatal(err)
-	}
-}
-
-// get reads an object of the test's namespace; false if there is none.
-func (f *fixture) get(object client.Object, name string) bool {
-	f.Helper()
-	err := f.Client.Get(f.Context(), client.ObjectKey{Namespace: f.namespace, Name: name}, object)
-	if client.IgnoreNotFound(err) != nil {
-		f.Fatal(err)
-	}
-	return err == nil
-}
-
-// update changes an object as kubectl edit does, again if it was changed
-// meanwhile.
-func update[T client.Object](f *fixture, object T, name string, change func(T)) {
-	f.Helper()
-	f.eventually("the update of "+name, func() string {
-		if !f.get(object, name) {
-			return "it doesn't exist"
-		}
-		change(object)
-		if err := f.Client.Update(f.Context(), object, client.FieldOwner("kubectl-edit")); err != nil {
-			return err.Error()
-		}
-		return ""
-	})
-}
-
-// eventually waits until a condition holds; it returns what is missing.
-func (f *fixture) eventually(what string, missing func() string) {
-	f.Helper()
-	clustertest.Eventually(f, patience, clustertest.Often, what, missing)
-}
-
-// status waits until a view of its current generation has a Ready condition, and
-// checks that Flux's rules hold for it.
-func (f *fixture) status(name string, want metav1.ConditionStatus, reason string) *v1.MarkdownView {
-	f.Helper()
-	view := &v1.MarkdownView{}
-	f.eventually(fmt.Sprintf("%s to be Ready=%s, %s", name, want, reason), func() string {
-		if !f.get(view, name) {
-			return "the view doesn't exist"
-		}
-		ready := conditions.Get(view, meta.ReadyCondition)
-		switch {
-		case ready == nil:
-			return "it has no Ready condition"
-		case ready.ObservedGeneration != view.Generation:
-			return "its Ready condition is of an earlier generation: " + ready.Message
-		}
-		checkConditions(f.T, view) // in between, too
-		if ready.Status != want || ready.Reason != reason {
-			return fmt.Sprintf("it is Ready=%s, %s: %s", ready.Status, ready.Reason, ready.Message)
-		}
-		return ""
-	})
-	return view
-}
-
-func (f *fixture) ready(name string) *v1.MarkdownView {
-	f.Helper()
-	return f.status(name, metav1.ConditionTrue, v1.HealthyReason)
-}
-
-func checkConditions(t *testing.T, view *v1.MarkdownView) {
-	t.Helper()
-	checker := check.NewChecker(nil, &check.Conditions{NegativePolarity: []string{meta.StalledCondition, meta.ReconcilingCondition}})
-	checker.DisableFetch = true
-	fail, warn := checker.Check(t.Context(), view)
-	if err := errors.Join(fail, warn); err != nil {
-		t.Errorf("the conditions of %s break Flux's rules: %v\n%v", view.Name, err, view.Status.Conditions)
-	}
-}
-
 // requests returns the controller's requests in the test's namespace, events
 // aside.
 func (f *fixture) requests(since cluster.Mark) []cluster.Request {
 	f.Helper()
-	list, err := f.Cluster.Requests(f.Context(), since, cluster.By(controllerUser), cluster.In(f.namespace), cluster.Not(cluster.Events))
-	if err != nil {
-		f.Fatal(err)
-	}
-	return list
-}
-
-func (f *fixture) mark() cluster.Mark {
-	f.Helper()
-	mark, err := f.Cluster.Mark(f.Context())
-	if err != nil {
-		f.Fatal(err)
-	}
-	return mark
+	return f.Requests(since, cluster.By(controllerUser), cluster.Not(cluster.Events))
 }
 
 // atMost fails if the controller made more requests than its budget.
@@ -202,14 +145,6 @@ func (f *fixture) atMost(budget int, since cluster.Mark) {
 	if len(list) > budget {
 		f.Errorf("the controller made %d requests, may make at most %d:\n%s", len(list), budget, lines(list))
 	}
-}
-
-func lines(list []cluster.Request) string {
-	var b strings.Builder
-	for _, r := range list {
-		b.WriteString("  " + r.String() + "\n")
-	}
-	return b.String()
 }
 
 // events returns the reasons and messages of a view's events.
@@ -232,21 +167,13 @@ func (f *fixture) events(name string) []string {
 // deployment is that of the view docs.
 func (f *fixture) deployment() *appsv1.Deployment {
 	f.Helper()
-	deployment := &appsv1.Deployment{}
-	if !f.get(deployment, "viewer-docs") {
-		f.Fatal("Deployment viewer-docs doesn't exist")
-	}
-	return deployment
+	return producttest.Live[appsv1.Deployment](f.Fixture, "viewer-docs")
 }
 
 // configMap is the first of the view docs.
 func (f *fixture) configMap() *corev1.ConfigMap {
 	f.Helper()
-	configMap := &corev1.ConfigMap{}
-	if !f.get(configMap, "markdowns-docs") {
-		f.Fatal("ConfigMap markdowns-docs doesn't exist")
-	}
-	return configMap
+	return producttest.Live[corev1.ConfigMap](f.Fixture, "markdowns-docs")
 }
 
 // logHas says what is missing in a program's log, which stays when it is started
@@ -265,13 +192,6 @@ func (f *fixture) logHas(program *cluster.Component, times int, text string) str
 
 func readyMessage(view *v1.MarkdownView) string {
 	return conditions.GetMessage(view, meta.ReadyCondition)
-}
-
-func (f *fixture) must(err error) {
-	f.Helper()
-	if err != nil {
-		f.Fatal(err)
-	}
 }
 
 // event waits for an event of a view whose reason and message begin like this.

@@ -208,13 +208,6 @@ func TestWhatOthersOwnIsLeftAlone(t *testing.T) {
 	}
 }
 
-func differs(got, want string) string {
-	if got == want {
-		return ""
-	}
-	return fmt.Sprintf("it is %q, not %q", got, want)
-}
-
 func TestWhatAPersonAddedIsPruned(t *testing.T) {
 	f := newFixture(t)
 	f.create(f.view("docs"))

@@ -4,16 +4,13 @@ package integration
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"testing"
 
-	"github.com/go-logr/logr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/zoetrope/markdown-view/test/cluster"
-	"github.com/zoetrope/markdown-view/test/cluster/build"
+	"github.com/zoetrope/markdown-view/test/cluster/clustertest"
 	"github.com/zoetrope/markdown-view/test/product"
 )
 
@@ -29,28 +26,7 @@ var (
 )
 
 func TestMain(m *testing.M) {
-	os.Exit(run(m))
-}
-
-func run(m *testing.M) (status int) {
-	ctx := context.Background()
-	ctrllog.SetLogger(logr.Discard()) // the client's, which would ask for one
-	var err error
-	if shared, err = cluster.Start(ctx, cluster.Options{Nodes: 2, Log: build.Stderr()}); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	defer func() {
-		if err := shared.Stop(); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			status = 1
-		}
-	}()
-	if err := setUp(ctx); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	return m.Run()
+	os.Exit(clustertest.Main(m, cluster.Options{Nodes: 2}, &shared, setUp))
 }
 
 func setUp(ctx context.Context) (err error) {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -22,6 +23,9 @@ import (
 
 	v1 "github.com/zoetrope/markdown-view/api/v1"
 )
+
+// workersOfANamespace is how many views of a namespace are reconciled at once by default.
+const workersOfANamespace = 10
 
 // TestAHostileNeighbourDelaysNobody has two tenants, of whom one does all that keeps a
 // controller busy, and measures how long the other's edits and repairs take.
@@ -51,15 +55,26 @@ func TestAHostileNeighbourDelaysNobody(t *testing.T) {
 			other.ready("docs")
 			_, before := other.latencies()
 
+			var asked atomic.Int32
+			count := func(r *http.Request, response *admissionv1.AdmissionResponse) {
+				asked.Add(1)
+				test.answer(r, response)
+			}
 			for _, resource := range []string{"configmaps", "deployments", "services"} {
-				remove := hostile.webhookOn(resource, 10, test.answer)
+				remove := hostile.webhookOn(resource, 10, count)
 				t.Cleanup(remove)
 			}
 			hostile.probe()
+			probes := asked.Load()
 			for i := range test.views {
 				hostile.create(hostile.view(fmt.Sprintf("docs-%d", i)))
 			}
-			time.Sleep(2 * time.Second) // until its writes hang: there is nothing to wait for
+			hostile.eventually("its views to keep the controller busy", func() string {
+				if writes := int(asked.Load() - probes); writes < min(test.views, workersOfANamespace) {
+					return fmt.Sprintf("%d writes were tried", writes)
+				}
+				return ""
+			})
 			edits, repairs := other.latencies()
 			t.Logf("edits %v, repairs %v, without a neighbour %v", edits, repairs, before)
 			for what, took := range map[string][]time.Duration{"edit": edits, "repair": repairs} {
@@ -136,11 +151,16 @@ func TestNobodysObjectIsTakenWhileAViewIsCreated(t *testing.T) {
 	var wait sync.WaitGroup
 	theirs := map[string]client.Object{}
 	for i := range 100 {
-		name, kind, after := fmt.Sprintf("docs-%d", i), kinds[i%3], time.Duration(random.IntN(40))*time.Millisecond
+		name, kind, requests := fmt.Sprintf("docs-%d", i), kinds[i%3], random.IntN(20)
 		wait.Go(func() {
 			foreign := foreignObjects(f.namespace)[kind]
 			foreign.SetName(strings.Replace(foreign.GetName(), "docs", name, 1))
-			time.Sleep(after)
+			key := client.ObjectKey{Namespace: f.namespace, Name: name}
+			for range requests { // each takes about as long as one of the controller's
+				if err := client.IgnoreNotFound(f.Client.Get(f.Context(), key, &v1.MarkdownView{})); err != nil {
+					f.Error(err)
+				}
+			}
 			switch err := f.Client.Create(f.Context(), foreign); {
 			case err == nil:
 				mu.Lock()

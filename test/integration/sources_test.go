@@ -10,8 +10,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -47,11 +45,8 @@ func newSourcesCluster(t *testing.T) (*fixture, *sources) {
 	folders, err := build.FluxDefinitions(t.Context())
 	f.must(err)
 	for _, folder := range folders {
-		out, err := exec.CommandContext(t.Context(), filepath.Join(f.Cluster.Programs(), "kubectl"),
-			"--kubeconfig", f.Cluster.Kubeconfig, "apply", "--server-side", "--filename", folder).CombinedOutput()
-		if err != nil {
-			t.Fatalf("apply the definitions of %s: %v\n%s", folder, err, out)
-		}
+		_, err := f.Cluster.Kubectl(t.Context(), "", "apply", "--server-side", "--filename", folder)
+		f.must(err)
 	}
 	f.must(sourcev1.AddToScheme(f.Client.Scheme()))
 	f.eventually("sources to be known", func() string {

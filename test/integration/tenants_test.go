@@ -36,8 +36,7 @@ func TestTenantsSources(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			served.setUp()
-			test(&fixture{T: t, Product: f.Product, namespace: clustertest.Namespace(t, f.Cluster)},
-				&fixture{T: t, Product: f.Product, namespace: clustertest.Namespace(t, f.Cluster)}, served)
+			test(fixtureIn(t, f.Product), fixtureIn(t, f.Product), served)
 		})
 	}
 }

@@ -40,6 +40,8 @@ type Product struct {
 	Cluster *cluster.Cluster
 	// Repository is the project's folder.
 	Repository string
+	// Programs is the folder with the product's programs.
+	Programs string
 	// Client is the administrator's, and knows MarkdownViews.
 	Client client.Client
 	// Env is added to the environment of the controllers that are run.
@@ -53,7 +55,7 @@ func Install(ctx context.Context, c *cluster.Cluster) (*Product, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Product{Cluster: c, Repository: repository}
+	p := &Product{Cluster: c, Repository: repository, Programs: c.Folder()}
 	if p.Client, err = NewClient(c.Config); err != nil {
 		return nil, err
 	}
@@ -132,11 +134,11 @@ func (p *Product) applyFile(ctx context.Context, files fs.FS, name string) error
 
 // Program is the path of one of the product's programs, fn or controller.
 func (p *Product) Program(name string) string {
-	return filepath.Join(p.Cluster.Folder(), name)
+	return filepath.Join(p.Programs, name)
 }
 
 func (p *Product) build(ctx context.Context) error {
-	command := exec.CommandContext(ctx, "go", "build", "-C", p.Repository, "-o", p.Cluster.Folder()+"/", "./controller", "./fn")
+	command := exec.CommandContext(ctx, "go", "build", "-C", p.Repository, "-o", p.Programs+"/", "./controller", "./fn")
 	if out, err := command.CombinedOutput(); err != nil {
 		return fmt.Errorf("build the programs: %w\n%s", err, out)
 	}
@@ -147,7 +149,7 @@ func (p *Product) build(ctx context.Context) error {
 // rights. The name is that of the component. Arguments win over those that it gets
 // anyway: no metrics, no fixed port.
 func (p *Product) RunController(ctx context.Context, name string, args ...string) (*cluster.Component, error) {
-	user, err := p.Cluster.User(User, "system:serviceaccounts", "system:authenticated")
+	user, err := p.Cluster.User(User, "system:serviceaccounts", "system:serviceaccounts:"+Namespace, "system:authenticated")
 	if err != nil {
 		return nil, err
 	}

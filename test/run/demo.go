@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -12,16 +11,12 @@ import (
 	"syscall"
 	"time"
 
-	"k8s.io/apimachinery/pkg/util/wait"
-
 	"github.com/zoetrope/markdown-view/test/cluster"
 	"github.com/zoetrope/markdown-view/test/cluster/build"
-	"github.com/zoetrope/markdown-view/test/cluster/supervise"
+	"github.com/zoetrope/markdown-view/test/product"
 )
 
 const (
-	systemNamespace = "markdown-view-system"
-	serviceAccount  = "markdown-view-controller"
 	// programs is where the product's are built, below the repository.
 	programs = "bin/run"
 	// patience is how long to wait for what takes a second or two.
@@ -75,26 +70,13 @@ func (d *demo) install(ctx context.Context) error {
 		"kubectl apply --server-side -k config/crd",
 		"kubectl wait --for=condition=Established crd/markdownviews.view.zoetrope.github.io",
 		"kubectl apply -f config/default/namespace.yaml",
-		"kubectl apply -n "+systemNamespace+" -k config/rbac",
+		"kubectl apply -n "+product.Namespace+" -k config/rbac",
 	)
 }
 
-func (d *demo) startController(ctx context.Context) error {
-	user, err := d.cluster.User("system:serviceaccount:"+systemNamespace+":"+serviceAccount,
-		"system:serviceaccounts", "system:serviceaccounts:"+systemNamespace, "system:authenticated")
-	if err != nil {
-		return err
-	}
-	kubeconfig := filepath.Join(d.cluster.Folder(), "controller.kubeconfig")
-	if err := cluster.WriteKubeconfig(kubeconfig, user); err != nil {
-		return err
-	}
-	d.controller, err = d.cluster.Run(ctx, supervise.Process{
-		Name: "controller",
-		Path: filepath.Join(d.bin, "controller"),
-		Args: []string{"--metrics-addr=0", "--health-addr=127.0.0.1:0"},
-		Env:  []string{"KUBECONFIG=" + kubeconfig, "TMPDIR=" + d.cluster.Folder()}, // so that all of it goes
-	})
+func (d *demo) startController(ctx context.Context) (err error) {
+	installed := &product.Product{Cluster: d.cluster, Repository: d.repository, Programs: d.bin}
+	d.controller, err = installed.RunController(ctx, "controller")
 	return err
 }
 
@@ -149,13 +131,13 @@ func (d *demo) breakDeployment(ctx context.Context) error {
 
 func (d *demo) repaired(ctx context.Context) error {
 	const events = "kubectl get events --field-selector involvedObject.kind=MarkdownView,reason=DriftCorrected"
-	err := d.until(ctx, func() string {
+	err := d.until(ctx, "an event DriftCorrected", func() string {
 		out, err := d.command(ctx, "bash", "-c", events+" --output=name").Output()
 		if err != nil {
 			return err.Error()
 		}
 		if len(out) == 0 {
-			return "there is no event DriftCorrected"
+			return "there is none"
 		}
 		return ""
 	})
@@ -196,14 +178,10 @@ func (d *demo) command(ctx context.Context, name string, args ...string) *exec.C
 }
 
 // until waits until nothing is missing any more.
-func (d *demo) until(ctx context.Context, missing func() string) error {
-	var last string
-	err := wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, patience, true, func(context.Context) (bool, error) {
-		last = missing()
-		return last == "", nil
-	})
+func (d *demo) until(ctx context.Context, what string, missing func() string) error {
+	err := cluster.Await(ctx, patience, 100*time.Millisecond, what, func(context.Context) (string, error) { return missing(), nil })
 	if err != nil && ctx.Err() == nil {
-		return errors.New(last + "; the controller's log says:\n" + d.lastWords())
+		return fmt.Errorf("%w; the controller's log says:\n%s", err, d.lastWords())
 	}
 	return err
 }

@@ -42,7 +42,7 @@ func (d *demo) serve(ctx context.Context) error {
 		return err
 	}
 	address := "http://127.0.0.1:" + port + "/"
-	err = d.until(ctx, func() string {
+	err = d.until(ctx, "the page", func() string {
 		request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 		if err != nil {
 			return err.Error()

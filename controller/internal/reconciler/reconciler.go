@@ -18,6 +18,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -58,23 +59,10 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return ctrl.Result{}, nil // woken when there is one
 	}
 	defer r.workers.release(req.Namespace)
-	start, log := r.Clock.Now(), ctrl.LoggerFrom(ctx)
-	state := r.states.of(req.NamespacedName)
-	view := &v1.MarkdownView{}
-	if err := r.Client.Get(ctx, req.NamespacedName, view); err != nil {
-		if apierrors.IsNotFound(err) {
-			log.V(1).Info("forgotten", "reason", "the view is gone")
-			r.states.forget(req.NamespacedName)
-			r.limiter.release(state)
-			r.Metrics.forget(req.NamespacedName)
-		}
-		return ctrl.Result{}, client.IgnoreNotFound(err)
-	}
-	// Deletion is garbage collection's: there is no finalizer to remove.
-	if !view.DeletionTimestamp.IsZero() || view.Spec.Suspend {
-		log.V(1).Info("left alone", "suspended", view.Spec.Suspend)
-		r.limiter.release(state)
-		return ctrl.Result{}, nil
+	start, state := r.Clock.Now(), r.states.of(req.NamespacedName)
+	view, err := r.fetch(ctx, req.NamespacedName, state)
+	if view == nil || err != nil {
+		return ctrl.Result{}, err
 	}
 	defer r.Metrics.recordDuration(view, start)
 	view = state.view.latest(view, start)
@@ -83,20 +71,147 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	before := view.DeepCopy()
 	view.Default()
 	result := r.reconcile(ctx, view, state)
-	if ctx.Err() != nil {
-		if !errors.Is(ctx.Err(), context.DeadlineExceeded) {
-			// The outcome is that of being stopped, which is nobody's fault.
-			return ctrl.Result{}, ctx.Err()
-		}
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), reportTimeout)
-		defer cancel()
+	if err := ctx.Err(); err != nil && !errors.Is(err, context.DeadlineExceeded) {
+		// The outcome is that of being stopped, which is nobody's fault.
+		return ctrl.Result{}, err
 	}
-	switch result.slot {
+	r.settleSlot(state, result.slot)
+	return r.report(ctx, state, before, view, result)
+}
+
+// fetch returns the view, or nil if nothing is to be done for it.
+func (r *Reconciler) fetch(ctx context.Context, name types.NamespacedName, state *viewState) (*v1.MarkdownView, error) {
+	log, view := ctrl.LoggerFrom(ctx), &v1.MarkdownView{}
+	if err := r.Client.Get(ctx, name, view); err != nil {
+		if apierrors.IsNotFound(err) {
+			log.V(1).Info("forgotten", "reason", "the view is gone")
+			r.states.forget(name)
+			r.limiter.release(state)
+			r.Metrics.forget(name)
+		}
+		return nil, client.IgnoreNotFound(err)
+	}
+	// Deletion is garbage collection's: there is no finalizer to remove.
+	if !view.DeletionTimestamp.IsZero() || view.Spec.Suspend {
+		log.V(1).Info("left alone", "suspended", view.Spec.Suspend)
+		r.limiter.release(state)
+		return nil, nil
+	}
+	return view, nil
+}
+
+// reconcile applies what a view wants, and checks whether that is served. What was
+// applied last is kept while what is wanted can't be had, or has to wait.
+func (r *Reconciler) reconcile(ctx context.Context, view *v1.MarkdownView, state *viewState) result {
+	rendered, fresh, failed := r.wanted(ctx, view, state)
+	if failed != nil {
+		return r.keep(ctx, view, state, *failed)
+	}
+	plan, err := r.Applier.Plan(ctx, view, rendered.objects, state.lastApplied, &state.written)
+	if err != nil {
+		return failure(err)
+	}
+	if plan.ReplacesPods() {
+		if inUse, ok := r.limiter.acquire(state); !ok {
+			return r.keep(ctx, view, state, waitingForSlot(inUse))
+		}
+	}
+	state.kept = nil
+	applied, err := r.Applier.Execute(ctx, plan)
+	r.recordCorrections(view, applied.Corrections)
+	if err != nil {
+		failed := failure(err)
+		failed.written = applied.Written
+		return failed
+	}
+	newRollout := noteApplied(view, state, &rendered, fresh)
+	checked := r.checkRollout(ctx, view, state, plan.Deployment(), newRollout)
+	checked.written = applied.Written
+	if checked.state == outcome.Served {
+		checked = r.prune(ctx, view, state, rendered.configMaps, checked)
+	}
+	if len(applied.Fights) > 0 {
+		checked = fought(checked, applied)
+	}
+	if newRollout {
+		checked.warnings = rendered.warnings
+	}
+	return checked
+}
+
+// wanted finds and renders what a view wants, as render does, or returns why it can't be
+// had. The status names what was attempted either way.
+func (r *Reconciler) wanted(ctx context.Context, view *v1.MarkdownView, state *viewState) (rendered rendering, fresh bool, failed *result) {
+	status := &view.Status
+	inputs, err := r.Pages.Find(ctx, view)
+	if err != nil {
+		return rendering{}, false, new(failure(err))
+	}
+	revision := pages.Revision(inputs)
+	status.LastAttemptedRevision = cmp.Or(revision, status.LastAttemptedRevision)
+	rendered, fresh, err = r.render(ctx, view, state, inputs)
+	if err != nil {
+		failed := new(failure(err))
+		if failed.state == outcome.Progressing && servesAll(view) {
+			failed.state = outcome.Unreported // what is fetched is what is served: it was lost here
+		}
+		return rendering{}, false, failed
+	}
+	status.LastAttemptedRevision = cmp.Or(revision, rendered.revision)
+	return rendered, fresh, nil
+}
+
+// noteApplied notes what was applied, in the status and in memory, and reports whether
+// that is rolled out anew.
+func noteApplied(view *v1.MarkdownView, state *viewState, rendered *rendering, fresh bool) (newRollout bool) {
+	otherPages := fresh && state.remember(*rendered)
+	status := &view.Status
+	// The source's revision and the pages' digest change independently: check both.
+	newRollout = otherPages || status.LastAppliedRevision != status.LastAttemptedRevision
+	status.LastAppliedRevision = status.LastAttemptedRevision
+	status.Inventory = inventoryOf(view, rendered)
+	return newRollout
+}
+
+// prune deletes the ConfigMaps that nothing needs any more now that others are served.
+func (r *Reconciler) prune(ctx context.Context, view *v1.MarkdownView, state *viewState, configMaps []string, served result) result {
+	pruned, err := r.Applier.Prune(ctx, view, configMaps, state.lastApplied, &state.written)
+	served.written = append(served.written, pruned...)
+	if err != nil {
+		failed := failure(err)
+		failed.written = served.written
+		return failed
+	}
+	return served
+}
+
+// settleSlot has the view's rollout slot be what its reconciliation came to.
+func (r *Reconciler) settleSlot(state *viewState, use slotUse) {
+	switch use {
 	case slotHeld:
 		r.limiter.hold(state)
 	case slotReleased:
 		r.limiter.release(state)
+	case slotKept:
+	}
+}
+
+const (
+	// reportTimeout is how long the status of a view may take to write whose
+	// reconciliation took too long.
+	reportTimeout = 10 * time.Second
+	// statusRecheck is how soon a status is written again that was decided on an older
+	// version of the view.
+	statusRecheck = 500 * time.Millisecond
+)
+
+// report writes the result into the view's status and, where it is new, into events and
+// the log, and returns when the view is to be looked at again.
+func (r *Reconciler) report(ctx context.Context, state *viewState, before, view *v1.MarkdownView, result result) (ctrl.Result, error) {
+	if ctx.Err() != nil {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), reportTimeout)
+		defer cancel()
 	}
 	if result.state == outcome.Unreported {
 		view.Status = before.Status
@@ -122,80 +237,12 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	return ctrl.Result{RequeueAfter: soonest(result.requeueAfter, state.written.Pending(r.Clock.Now()))}, result.err
 }
 
-const (
-	// reportTimeout is how long the status of a view may take to write whose
-	// reconciliation took too long.
-	reportTimeout = 10 * time.Second
-	// statusRecheck is how soon a status is written again that was decided on an older
-	// version of the view.
-	statusRecheck = 500 * time.Millisecond
-)
-
 // soonest returns the shorter of two waits, of which 0 is none.
 func soonest(a, b time.Duration) time.Duration {
 	if a == 0 || b == 0 {
 		return max(a, b)
 	}
 	return min(a, b)
-}
-
-func (r *Reconciler) reconcile(ctx context.Context, view *v1.MarkdownView, state *viewState) result {
-	inputs, err := r.Pages.Find(ctx, view)
-	if err != nil {
-		return r.keep(ctx, view, state, failure(err))
-	}
-	view.Status.LastAttemptedRevision = cmp.Or(pages.Revision(inputs), view.Status.LastAttemptedRevision)
-	rendered, fresh, err := r.render(ctx, view, state, inputs)
-	if err != nil {
-		failed := failure(err)
-		if failed.state == outcome.Progressing && servesAll(view) {
-			failed.state = outcome.Unreported // what is fetched is what is served: it was lost here
-		}
-		return r.keep(ctx, view, state, failed)
-	}
-	view.Status.LastAttemptedRevision = cmp.Or(pages.Revision(inputs), rendered.revision)
-
-	plan, err := r.Applier.Plan(ctx, view, rendered.objects, state.lastApplied, &state.written)
-	if err != nil {
-		return failure(err)
-	}
-	if plan.ReplacesPods() {
-		if inUse, ok := r.limiter.acquire(state); !ok {
-			return r.keep(ctx, view, state, result{
-				state: outcome.Progressing, reason: v1.ProgressingReason, message: waitingMessage(inUse), requeueAfter: progressRefresh, slot: slotKept,
-			})
-		}
-	}
-	state.kept = nil
-	applied, err := r.Applier.Execute(ctx, plan)
-	r.recordCorrections(view, applied.Corrections)
-	if err != nil {
-		failed := failure(err)
-		failed.written = applied.Written
-		return failed
-	}
-	otherPages := fresh && state.remember(rendered)
-	// The source's revision and the pages' digest change independently: check both.
-	newRollout := otherPages || view.Status.LastAppliedRevision != view.Status.LastAttemptedRevision
-	view.Status.LastAppliedRevision = view.Status.LastAttemptedRevision
-	view.Status.Inventory = inventoryOf(view, &rendered)
-
-	checked := r.checkRollout(ctx, view, state, plan.Deployment(), newRollout)
-	if checked.state == outcome.Served {
-		pruned, err := r.Applier.Prune(ctx, view, rendered.configMaps, state.lastApplied, &state.written)
-		applied.Written = append(applied.Written, pruned...)
-		if err != nil {
-			checked = failure(err)
-		}
-	}
-	checked.written = applied.Written
-	if len(applied.Fights) > 0 {
-		checked = fought(checked, applied)
-	}
-	if newRollout {
-		checked.warnings = rendered.warnings
-	}
-	return checked
 }
 
 // servesAll reports whether there is nothing newer than what was applied, of the view and

@@ -7,6 +7,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/event"
 
 	v1 "github.com/zoetrope/markdown-view/api/v1"
+	"github.com/zoetrope/markdown-view/controller/internal/outcome"
 )
 
 // rolloutSlot is a view's place among the rollouts.
@@ -122,7 +123,11 @@ func wakeUp(name types.NamespacedName) event.GenericEvent {
 	return event.GenericEvent{Object: view}
 }
 
-// waitingMessage is that of a view that waits for a slot.
-func waitingMessage(inUse int) string {
-	return fmt.Sprintf("waiting for a rollout slot (%d in use)", inUse)
+// waitingForSlot is the result of a view that waits for a slot.
+func waitingForSlot(inUse int) result {
+	return result{
+		state: outcome.Progressing, reason: v1.ProgressingReason,
+		message:      fmt.Sprintf("waiting for a rollout slot (%d in use)", inUse),
+		requeueAfter: progressRefresh, slot: slotKept,
+	}
 }

@@ -23,23 +23,26 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/zoetrope/markdown-view/test/cluster"
 	"github.com/zoetrope/markdown-view/test/cluster/build"
 )
 
 // Main runs a package's tests with one cluster that they share, and returns
-// the exit status.
-func Main(m *testing.M, options cluster.Options, shared **cluster.Cluster) (status int) {
+// the exit status. setUp prepares the cluster for them.
+func Main(m *testing.M, options cluster.Options, shared **cluster.Cluster, setUp ...func(context.Context) error) (status int) {
+	log.SetLogger(logr.Discard()) // or the clients complain that nobody did
 	if options.Log == nil {
 		options.Log = build.Stderr()
 	}
-	c, err := cluster.Start(context.Background(), options)
+	ctx := context.Background()
+	c, err := cluster.Start(ctx, options)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
@@ -51,6 +54,12 @@ func Main(m *testing.M, options cluster.Options, shared **cluster.Cluster) (stat
 		}
 	}()
 	*shared = c
+	for _, prepare := range setUp {
+		if err := prepare(ctx); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+	}
 	return m.Run()
 }
 
@@ -86,13 +95,9 @@ func Need(t testing.TB, c *cluster.Cluster, features ...cluster.Feature) {
 // fails the test after the limit. missing returns what is missing, "" if nothing is.
 func Eventually(t testing.TB, limit, interval time.Duration, what string, missing func() string) {
 	t.Helper()
-	var last string
-	err := wait.PollUntilContextTimeout(t.Context(), interval, limit, true, func(context.Context) (bool, error) {
-		last = missing()
-		return last == "", nil
-	})
+	err := cluster.Await(t.Context(), limit, interval, what, func(context.Context) (string, error) { return missing(), nil })
 	if err != nil {
-		t.Fatalf("waited %s for %s: %s", limit, what, last)
+		t.Fatal(err)
 	}
 }
 
