@@ -15,6 +15,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -176,6 +177,36 @@ func TestTheMonitoringComponentFitsTheManager(t *testing.T) {
 	endpoints, _, _ := unstructured.NestedSlice(monitor, "spec", "podMetricsEndpoints")
 	if port := endpoints[0].(map[string]any)["port"].(string); !hasPort(deployment, port) {
 		t.Errorf("no port is called %s", port)
+	}
+}
+
+// TestTheBindingsFollowTheInstallation to another namespace and other names, where a
+// controller without rights would run otherwise.
+func TestTheBindingsFollowTheInstallation(t *testing.T) {
+	f := newFixture(t)
+	for _, change := range []string{"", "namespace: elsewhere\n", "namespace: elsewhere\nnamePrefix: team-\nnameSuffix: -b\n"} {
+		objects := f.build("resources: [ROOT/config/default, ROOT/config/flux]\ncomponents: [ROOT/config/admission-policy]\n" + change)
+		var account rbacv1.Subject
+		names := map[string]bool{}
+		for _, object := range objects {
+			names[object.GetKind()+" "+object.GetName()] = true
+			if object.GetKind() == "ServiceAccount" {
+				account = rbacv1.Subject{Kind: "ServiceAccount", Name: object.GetName(), Namespace: object.GetNamespace()}
+			}
+		}
+		for _, object := range objects {
+			if object.GetKind() != "ClusterRoleBinding" && object.GetKind() != "RoleBinding" {
+				continue
+			}
+			binding := &rbacv1.ClusterRoleBinding{}
+			convert(t, object, binding)
+			if diff := cmp.Diff([]rbacv1.Subject{account}, binding.Subjects); diff != "" {
+				t.Errorf("%q: %s %s: %s", change, object.GetKind(), object.GetName(), diff)
+			}
+			if role := binding.RoleRef.Kind + " " + binding.RoleRef.Name; !names[role] {
+				t.Errorf("%q: %s %s binds %s, which isn't there", change, object.GetKind(), object.GetName(), role)
+			}
+		}
 	}
 }
 
