@@ -155,19 +155,28 @@ func (r *Reconciler) reconcile(ctx context.Context, view *v1.MarkdownView, state
 	}
 	view.Status.LastAttemptedRevision = cmp.Or(pages.Revision(inputs), rendered.revision)
 
-	plan, err := r.Applier.Plan(ctx, view, rendered.objects, state.lastApplied, &state.written)
+	good, err := r.lastGood(ctx, view, state, rendered.objects, false)
 	if err != nil {
-		return failure(err)
+		return r.keep(ctx, view, state, failure(err))
 	}
-	if plan.ReplacesPods() {
+	plan, err := r.Applier.Plan(ctx, view, good.objects, state.lastApplied, &state.written)
+	if err != nil {
+		return r.cantPlan(ctx, view, state, good, err)
+	}
+	if plan.ReplacesPods() && !good.returned {
 		if inUse, ok := r.limiter.acquire(state); !ok {
 			return r.keep(ctx, view, state, result{
 				state: outcome.Progressing, reason: v1.ProgressingReason, message: waitingMessage(inUse), requeueAfter: progressRefresh, slot: slotKept,
 			})
 		}
 	}
+	copied, err := r.copyServed(ctx, view, state, good)
+	if err != nil {
+		return r.keep(ctx, view, state, failure(err))
+	}
 	state.kept = nil
 	applied, err := r.Applier.Execute(ctx, plan)
+	applied.Written = append(copied, applied.Written...)
 	r.recordCorrections(view, applied.Corrections)
 	if err != nil {
 		failed := failure(err)
@@ -180,7 +189,7 @@ func (r *Reconciler) reconcile(ctx context.Context, view *v1.MarkdownView, state
 	view.Status.LastAppliedRevision = view.Status.LastAttemptedRevision
 	view.Status.Inventory = inventoryOf(view, &rendered)
 
-	checked := r.checkRollout(ctx, view, state, plan.Deployment(), newRollout)
+	checked := r.checkRollout(ctx, view, state, plan.Deployment(), newRollout, good)
 	if checked.state == outcome.Served {
 		pruned, err := r.Applier.Prune(ctx, view, rendered.configMaps, state.lastApplied, &state.written)
 		applied.Written = append(applied.Written, pruned...)
