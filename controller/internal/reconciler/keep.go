@@ -78,6 +78,11 @@ func (r *Reconciler) keepObjects(ctx context.Context, view *v1.MarkdownView, sta
 	if err != nil {
 		return err
 	}
+	if plan.Deployment() != nil {
+		if waits := r.restartEdited(ctx, view, state, plan, &applied, good); waits != nil {
+			fault.requeueAfter = soonest(fault.requeueAfter, progressRefresh)
+		}
+	}
 	return r.keptHealth(ctx, view, state, plan, fault)
 }
 

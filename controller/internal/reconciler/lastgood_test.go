@@ -240,7 +240,9 @@ func TestOnlyWhatIsMissingIsReturnedFor(t *testing.T) {
 			},
 		},
 		"the ReplicaSet is gone": {
-			change: func(p *pods) { p.Must(p.Admin.DeleteAllOf(p.Context(), &appsv1.ReplicaSet{}, client.InNamespace("docs"))) },
+			change: func(p *pods) {
+				p.Must(p.Admin.DeleteAllOf(p.Context(), &appsv1.ReplicaSet{}, client.InNamespace("docs")))
+			},
 		},
 	}
 	for name, test := range tests {

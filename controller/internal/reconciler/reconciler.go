@@ -74,6 +74,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if !view.DeletionTimestamp.IsZero() || view.Spec.Suspend {
 		log.V(1).Info("left alone", "suspended", view.Spec.Suspend)
 		r.limiter.release(state)
+		state.lastApplied.Distrust()
 		return ctrl.Result{}, nil
 	}
 	defer r.Metrics.recordDuration(view, start)
@@ -189,6 +190,10 @@ func (r *Reconciler) reconcile(ctx context.Context, view *v1.MarkdownView, state
 	view.Status.LastAppliedRevision = view.Status.LastAttemptedRevision
 	view.Status.Inventory = inventoryOf(view, &rendered)
 
+	if waits := r.restartEdited(ctx, view, state, plan, &applied, good); waits != nil {
+		waits.written = applied.Written
+		return *waits
+	}
 	checked := r.checkRollout(ctx, view, state, plan.Deployment(), newRollout, good)
 	if checked.state == outcome.Served {
 		pruned, err := r.Applier.Prune(ctx, view, rendered.configMaps, state.lastApplied, &state.written)
