@@ -38,6 +38,9 @@ func deployment(view *v1.MarkdownView, files layout, shards []shard, revision st
 		WithLabels(labels).
 		WithSpec(appsv1ac.DeploymentSpec().
 			WithReplicas(*view.Spec.Replicas).
+			// Pods of a ReplicaSet from the history couldn't start: the ConfigMaps
+			// that they would mount have moved on.
+			WithRevisionHistoryLimit(0).
 			WithSelector(metav1ac.LabelSelector().WithMatchLabels(labels)).
 			WithStrategy(appsv1ac.DeploymentStrategy().
 				WithType(appsv1.RollingUpdateDeploymentStrategyType).

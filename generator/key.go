@@ -90,5 +90,12 @@ func fitKey(key, name string) string {
 // volume names it among its items, and the kubelet mounts all items or none: a
 // pod can start with no other content than its template was made for.
 func revisionKey(digest string) string {
-	return ".revision-" + strings.TrimPrefix(digest, digestPrefix)[:12]
+	return revisionKeyPrefix + strings.TrimPrefix(digest, digestPrefix)[:12]
+}
+
+const revisionKeyPrefix = ".revision-"
+
+// IsRevisionKey reports whether a ConfigMap's key is a revision key: no page has one.
+func IsRevisionKey(key string) bool {
+	return strings.HasPrefix(key, revisionKeyPrefix)
 }

@@ -58,6 +58,28 @@ func IsPagesName(name, viewName string) bool {
 	return err == nil && name == PagesName(viewName, shard)
 }
 
+// lastSuffix sets the copies of pages off from the pages. IsPagesName reports false for
+// them, and no other view has their names, which hold a dot.
+const lastSuffix = ".last"
+
+// LastPagesName is the name of the copy of one of a view's shards that the controller
+// keeps while other pages are rolled out. The argument is the shard's own name.
+func LastPagesName(pagesName, viewName string) string {
+	first := PagesName(viewName, 0)
+	return first + lastSuffix + strings.TrimPrefix(pagesName, first)
+}
+
+// CutLast returns the name of the shard of which a ConfigMap has the name of a copy.
+func CutLast(name, viewName string) (pagesName string, isCopy bool) {
+	first := PagesName(viewName, 0)
+	further, isCopy := strings.CutPrefix(name, first+lastSuffix)
+	pagesName = first + further
+	if !isCopy || !IsPagesName(pagesName, viewName) {
+		return "", false
+	}
+	return pagesName, true
+}
+
 // GeneratedPages says why a view can't take pages from a ConfigMap of these labels: it
 // is what a view expands to, so that pages of pages would be generated, and again,
 // indefinitely. Empty means that it can. Both front ends ask before they read a

@@ -32,6 +32,7 @@ func TestOnlyFieldsThatAreMeant(t *testing.T) {
 				switch {
 				case strings.HasSuffix(path, ".emptyDir"),
 					strings.HasSuffix(path, ".maxUnavailable"),
+					strings.HasSuffix(path, ".revisionHistoryLimit"),
 					strings.Contains(path, ".data."),
 					strings.HasSuffix(path, ".automountServiceAccountToken"),
 					strings.HasSuffix(path, ".enableServiceLinks"),

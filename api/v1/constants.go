@@ -10,6 +10,26 @@ const (
 	// an object of the right name that was not generated from the view, unless
 	// another controller owns it.
 	AdoptAnnotation = "view.zoetrope.github.io/adopt"
+
+	// LastServedAnnotation stands on a copy of pages: the revision that they are of,
+	// which was served before others were applied.
+	LastServedAnnotation = "view.zoetrope.github.io/last-served"
+
+	// LastPagesAnnotation with the value "true" stands on a pod template, and on its
+	// pods, that mounts copies of pages.
+	LastPagesAnnotation = "view.zoetrope.github.io/last-pages"
+
+	// ReturnedFromAnnotation stands on a Deployment that has been given the template of
+	// the last good pages again: the digest of the template whose pods failed.
+	ReturnedFromAnnotation = "view.zoetrope.github.io/returned-from"
+
+	// EditedAnnotation stands on a ConfigMap whose pages somebody else had edited, so
+	// that pods may have mounted them: the version that was found.
+	EditedAnnotation = "view.zoetrope.github.io/edited"
+
+	// RestartedForAnnotation stands on a pod template: the edits that its pods can't
+	// have, because they started later, with commas.
+	RestartedForAnnotation = "view.zoetrope.github.io/restarted-for"
 )
 
 // Reasons of the Ready condition.

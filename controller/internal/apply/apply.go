@@ -10,9 +10,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/clock"
@@ -54,6 +56,14 @@ type step struct {
 // and written what comes of it.
 func (a *Applier) Plan(ctx context.Context, view *v1.MarkdownView, desired []Desired, last LastApplied, written *Expectations) (*Plan, error) {
 	p := &Plan{last: last, written: written}
+	starting, err := a.podsStart(ctx, view)
+	if err != nil {
+		return nil, err
+	}
+	restarted, err := a.restartedFor(ctx, desired, written)
+	if err != nil {
+		return nil, err
+	}
 	for i := range desired {
 		c, err := a.read(ctx, &desired[i], written)
 		if err != nil {
@@ -63,10 +73,14 @@ func (a *Applier) Plan(ctx context.Context, view *v1.MarkdownView, desired []Des
 		s.now = a.Clock.Now()
 		s.recent = a.Clock.Since(view.CreationTimestamp.Time) < collectionTime
 		s.stale = written.isStale(s.String(), c.live.GetResourceVersion(), a.Clock.Now())
+		s.starting, s.restarted = starting, restarted
 		s.withinInterval = a.Clock.Since(s.last.at) < view.Spec.Interval.Duration
 		first, err := plan(s)
 		if err != nil {
 			return nil, err
+		}
+		if first.edited {
+			last.noteEdited(s)
 		}
 		p.steps = append(p.steps, step{s, first})
 	}
@@ -76,6 +90,20 @@ func (a *Applier) Plan(ctx context.Context, view *v1.MarkdownView, desired []Des
 		}
 	}
 	return p, nil
+}
+
+// podsStart reports whether a view has pods that aren't ready.
+func (a *Applier) podsStart(ctx context.Context, view *v1.MarkdownView) (bool, error) {
+	var pods corev1.PodList
+	if err := a.Client.List(ctx, &pods, OfView(view)...); err != nil {
+		return false, err
+	}
+	return slices.ContainsFunc(pods.Items, func(pod corev1.Pod) bool {
+		ended := pod.Status.Phase == corev1.PodFailed || pod.Status.Phase == corev1.PodSucceeded
+		return pod.DeletionTimestamp == nil && !ended && !slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
+			return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
+		})
+	}), nil
 }
 
 // ReplacesPods reports whether the plan replaces pods that run.

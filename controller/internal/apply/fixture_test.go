@@ -37,7 +37,9 @@ func newFixture(t *testing.T, objects ...client.Object) *fixture {
 	}
 	f.view.Default()
 	f.Cluster = fakecluster.New(t, "app.kubernetes.io/created-by", generator.FieldManager,
-		[]fakecluster.Index{{Object: &corev1.ConfigMap{}, Name: ViewIndex, Values: ViewOf}}, objects...)
+		[]fakecluster.Index{
+			{Object: &corev1.ConfigMap{}, Name: ViewIndex, Values: ViewOf}, {Object: &corev1.Pod{}, Name: ViewIndex, Values: ViewOf},
+		}, objects...)
 	f.Applier = &Applier{Client: f.Cached, APIReader: f.Admin, Metadata: f.Admin, Clock: f.clock}
 	return f
 }

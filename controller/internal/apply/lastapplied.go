@@ -27,6 +27,11 @@ type fingerprint struct {
 	at   time.Time
 	// insisted means that it isn't as wanted all the same, because a webhook changes it.
 	insisted bool
+	// distrusted means that nobody has looked at the object for a while, and editedSince
+	// since when an edit of somebody else is known that isn't repaired; zero if there is
+	// none.
+	distrusted  bool
+	editedSince time.Time
 	// fight is what is known of somebody who keeps changing the object.
 	fight fight
 }

@@ -36,6 +36,8 @@ const (
 	create verb = "create"
 	// apply: apply over what is there, also what others have set.
 	apply verb = "apply"
+	// mark: mark it as edited by somebody else, so that pods are replaced.
+	mark verb = "mark"
 	// takeOver: make other field managers' fields ours. What of them isn't wanted is
 	// drift from then on.
 	takeOver verb = "take over"
@@ -53,6 +55,8 @@ type action struct {
 	managedFields []ssa.JSONPatch
 	// err is that of refuse.
 	err error
+	// edited means that somebody else has changed pages that pods may have mounted.
+	edited bool
 	// unchanged means that what is remembered of the last apply still holds.
 	unchanged bool
 }
@@ -71,6 +75,10 @@ type situation struct {
 	recent bool
 	// stale means that the API server is known to have another version than the cache.
 	stale bool
+	// starting means that there are pods that aren't ready.
+	starting bool
+	// restarted are the marks of edits that pods have been replaced for.
+	restarted []string
 	// existing is what has the child's name and isn't in the cache of what is ours; nil
 	// if that is nothing, or isn't known.
 	existing *metav1.PartialObjectMetadata
@@ -85,6 +93,8 @@ type done struct {
 	// server itself was asked.
 	lookedUp, lookedAgain bool
 	applied, removedKeys  bool
+	// marked means that it was marked as edited.
+	marked bool
 	// tookOver is the takeOver of takenOver, tookOverAll that of all writers.
 	tookOver, tookOverAll bool
 }
@@ -183,21 +193,24 @@ func planFound(s *situation) (action, error) {
 		}
 	}
 	if s.last.desired == s.digest && !found.none() && s.now.Before(s.last.fight.until) {
-		return action{verb: leave, reason: "somebody keeps changing " + found.String(), drift: found}, nil
+		return action{verb: leave, reason: "somebody keeps changing " + found.String(), drift: found, edited: s.isEdited(found)}, nil
 	}
 	return planDrifted(s, found)
 }
 
 // planDrifted decides about a child that differs from what is wanted by found.
 func planDrifted(s *situation, found drift) (action, error) {
+	edited := !s.done.marked && s.isEdited(found)
 	switch {
+	case edited && s.mayBeMounted() && !s.isMarked():
+		return action{verb: mark, reason: "pods may have mounted what somebody has edited", edited: true}, nil
 	case len(found.fields) > 0 && !s.done.applied:
-		return action{verb: apply, reason: drift{fields: found.fields}.String() + " differ", drift: drift{fields: found.fields}}, nil
+		return action{verb: apply, reason: drift{fields: found.fields}.String() + " differ", drift: drift{fields: found.fields}, edited: edited}, nil
 	case s.partial:
 		return action{verb: nothing, reason: "it is as far as is known as wanted"}, nil
 	case found.hasUnwanted() && !s.done.removedKeys:
 		unwanted := drift{unwanted: found.unwanted}
-		return action{verb: removeKeys, reason: unwanted.String() + " aren't wanted", drift: unwanted}, nil
+		return action{verb: removeKeys, reason: unwanted.String() + " aren't wanted", drift: unwanted, edited: edited}, nil
 	case !s.done.tookOver:
 		patch, managers, err := s.takeOverFrom(takenOver)
 		if err != nil || patch != nil {

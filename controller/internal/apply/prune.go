@@ -13,7 +13,7 @@ import (
 	"github.com/zoetrope/markdown-view/generator"
 )
 
-// Prune deletes the ConfigMaps that a view no longer has pages for, forgets them, and
+// Prune deletes the ConfigMaps that a view no longer has pages for, and their copies, forgets them, and
 // returns what it deleted. It is for when no pod mounts them any more.
 func (a *Applier) Prune(ctx context.Context, view *v1.MarkdownView, wanted []string, last LastApplied, written *Expectations) (deleted []string, err error) {
 	var list corev1.ConfigMapList
@@ -37,12 +37,17 @@ func (a *Applier) Prune(ctx context.Context, view *v1.MarkdownView, wanted []str
 	return deleted, nil
 }
 
-// prunable reports whether a ConfigMap with a view's labels held pages of the view and
-// isn't wanted any more. Without a controller it must have the name of a shard.
+// prunable reports whether a ConfigMap with a view's labels held pages of the view, or a
+// copy of them, and isn't wanted any more. Without a controller it must have the name of a
+// shard or of its copy.
 func prunable(view *v1.MarkdownView, configMap *corev1.ConfigMap, wanted []string) bool {
-	if slices.Contains(wanted, configMap.Name) || !configMap.DeletionTimestamp.IsZero() {
+	pages, isCopy := generator.CutLast(configMap.Name, view.Name)
+	if !isCopy {
+		pages = configMap.Name
+	}
+	if slices.Contains(wanted, pages) || !configMap.DeletionTimestamp.IsZero() {
 		return false
 	}
 	return metav1.IsControlledBy(configMap, view) ||
-		metav1.GetControllerOf(configMap) == nil && generator.IsPagesName(configMap.Name, view.Name)
+		metav1.GetControllerOf(configMap) == nil && generator.IsPagesName(pages, view.Name)
 }

@@ -35,6 +35,9 @@ func (a *Applier) write(ctx context.Context, s *situation, next action, refused 
 	case removeKeys:
 		s.done.removedKeys = true
 		return a.removeKeys(ctx, s.child, next.drift.unwanted)
+	case mark:
+		s.done.marked = true
+		return a.mark(ctx, s.child)
 	case takeOver:
 		s.done.tookOver, s.done.tookOverAll = s.done.tookOver || !refused, refused
 		s.done.applied, s.done.removedKeys = false, false

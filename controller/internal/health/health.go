@@ -25,10 +25,11 @@ import (
 func UnavailableReason(deployment *appsv1.Deployment, pods []corev1.Pod) string {
 	wanted := ptr.Deref(deployment.Spec.Replicas, v1.DefaultReplicas)
 	status := deployment.Status
-	revision := deployment.Spec.Template.Annotations[v1.RevisionAnnotation]
+	current := deployment.Spec.Template.Annotations
 	foreign := foreignPod(deployment, pods)
 	outdated := countReady(pods, func(pod *corev1.Pod) bool {
-		return pod.Annotations[v1.RevisionAnnotation] != revision && isOf(deployment, pod)
+		return isOf(deployment, pod) && (pod.Annotations[v1.RevisionAnnotation] != current[v1.RevisionAnnotation] ||
+			pod.Annotations[v1.RestartedForAnnotation] != current[v1.RestartedForAnnotation])
 	})
 	switch {
 	case status.ObservedGeneration < deployment.Generation:

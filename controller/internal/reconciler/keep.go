@@ -60,16 +60,28 @@ func (r *Reconciler) keepObjects(ctx context.Context, view *v1.MarkdownView, sta
 			return err
 		}
 	}
-	plan, err := r.Applier.Plan(ctx, view, objects, state.lastApplied, &state.written)
+	good, err := r.lastGood(ctx, view, state, objects, true)
 	if err != nil {
+		return err
+	}
+	plan, err := r.Applier.Plan(ctx, view, good.objects, state.lastApplied, &state.written)
+	if err != nil {
+		if good.returns {
+			state.short.vain = r.Clock.Now()
+		}
 		return err
 	}
 	applied, err := r.Applier.Execute(ctx, plan)
 	r.recordCorrections(view, applied.Corrections)
 	fault.written = append(fault.written, applied.Written...)
-	fault.requeueAfter = soonest(fault.requeueAfter, applied.Recheck)
+	fault.requeueAfter = soonest(soonest(fault.requeueAfter, applied.Recheck), good.recheck)
 	if err != nil {
 		return err
+	}
+	if plan.Deployment() != nil {
+		if waits := r.restartEdited(ctx, view, state, plan, &applied, good); waits != nil {
+			fault.requeueAfter = soonest(fault.requeueAfter, progressRefresh)
+		}
 	}
 	return r.keptHealth(ctx, view, state, plan, fault)
 }

@@ -95,6 +95,7 @@ func (r *Reconciler) fetch(ctx context.Context, name types.NamespacedName, state
 	if !view.DeletionTimestamp.IsZero() || view.Spec.Suspend {
 		log.V(1).Info("left alone", "suspended", view.Spec.Suspend)
 		r.limiter.release(state)
+		state.lastApplied.Distrust()
 		return nil, nil
 	}
 	return view, nil
@@ -107,17 +108,26 @@ func (r *Reconciler) reconcile(ctx context.Context, view *v1.MarkdownView, state
 	if failed != nil {
 		return r.keep(ctx, view, state, *failed)
 	}
-	plan, err := r.Applier.Plan(ctx, view, rendered.objects, state.lastApplied, &state.written)
+	good, err := r.lastGood(ctx, view, state, rendered.objects, false)
 	if err != nil {
-		return failure(err)
+		return r.keep(ctx, view, state, failure(err))
 	}
-	if plan.ReplacesPods() {
+	plan, err := r.Applier.Plan(ctx, view, good.objects, state.lastApplied, &state.written)
+	if err != nil {
+		return r.cantPlan(ctx, view, state, good, err)
+	}
+	if plan.ReplacesPods() && !good.returned {
 		if inUse, ok := r.limiter.acquire(state); !ok {
 			return r.keep(ctx, view, state, waitingForSlot(inUse))
 		}
 	}
+	copied, err := r.copyServed(ctx, view, state, good)
+	if err != nil {
+		return r.keep(ctx, view, state, failure(err))
+	}
 	state.kept = nil
 	applied, err := r.Applier.Execute(ctx, plan)
+	applied.Written = append(copied, applied.Written...)
 	r.recordCorrections(view, applied.Corrections)
 	if err != nil {
 		failed := failure(err)
@@ -125,7 +135,11 @@ func (r *Reconciler) reconcile(ctx context.Context, view *v1.MarkdownView, state
 		return failed
 	}
 	newRollout := noteApplied(view, state, &rendered, fresh)
-	checked := r.checkRollout(ctx, view, state, plan.Deployment(), newRollout)
+	if waits := r.restartEdited(ctx, view, state, plan, &applied, good); waits != nil {
+		waits.written = applied.Written
+		return *waits
+	}
+	checked := r.checkRollout(ctx, view, state, plan.Deployment(), newRollout, good)
 	checked.written = applied.Written
 	if checked.state == outcome.Served {
 		checked = r.prune(ctx, view, state, rendered.configMaps, checked)

@@ -19,16 +19,19 @@ import (
 
 // checkRollout reports whether what was applied is served, or still may be in time.
 // newRollout means that the status is about another one.
-func (r *Reconciler) checkRollout(ctx context.Context, view *v1.MarkdownView, state *viewState, deployment *appsv1.Deployment, newRollout bool) result {
+func (r *Reconciler) checkRollout(ctx context.Context, view *v1.MarkdownView, state *viewState, deployment *appsv1.Deployment, newRollout bool, good lastGood) result {
 	var pods corev1.PodList
 	if err := r.Client.List(ctx, &pods, apply.OfView(view)...); err != nil {
 		return failure(err)
 	}
 	replicas := &deployment.Status.Replicas
 	atRest := jitter.JitteredIntervalDuration(view.Spec.Interval.Duration)
+	if good.returned {
+		return r.checkReturned(view, state, deployment, atRest)
+	}
 	unavailable := health.UnavailableReason(deployment, pods.Items)
 	if unavailable == "" {
-		state.rollout = rolloutStart{}
+		state.rollout, state.served, state.short = rolloutStart{}, state.rendered.revision, shortage{}
 		return result{
 			state: outcome.Served, reason: v1.HealthyReason, message: health.ServedMessage(deployment, view.Status.LastAppliedRevision),
 			requeueAfter: atRest, replicas: replicas,
@@ -39,8 +42,8 @@ func (r *Reconciler) checkRollout(ctx context.Context, view *v1.MarkdownView, st
 	left := timeout - stuck
 	if left <= 0 || health.DeadlineExceeded(deployment, timeout) || !newRollout && !state.rollout.progressed && failedBefore(view) {
 		return result{
-			state: outcome.Stalled, reason: v1.RolloutFailedReason, message: health.Explain(unavailable, deployment, pods.Items, health.All),
-			requeueAfter: atRest, replicas: replicas,
+			state: outcome.Stalled, reason: v1.RolloutFailedReason, message: health.Explain(unavailable, deployment, pods.Items, health.All) + health.LastGoodServing(pods.Items),
+			requeueAfter: soonest(atRest, good.recheck), replicas: replicas,
 		}
 	}
 	slot := slotReleased
@@ -52,8 +55,8 @@ func (r *Reconciler) checkRollout(ctx context.Context, view *v1.MarkdownView, st
 		slot = slotKept // whether it replaces pods isn't known yet
 	}
 	return result{
-		state: outcome.Progressing, reason: v1.ProgressingReason, message: health.Explain(unavailable, deployment, pods.Items, health.Lasting),
-		requeueAfter: min(left, progressRefresh), replicas: replicas, slot: slot,
+		state: outcome.Progressing, reason: v1.ProgressingReason, message: health.Explain(unavailable, deployment, pods.Items, health.Lasting) + health.LastGoodServing(pods.Items),
+		requeueAfter: soonest(min(left, progressRefresh), good.recheck), replicas: replicas, slot: slot,
 	}
 }
 

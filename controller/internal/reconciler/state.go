@@ -36,6 +36,10 @@ type viewState struct {
 	view writtenView
 	// rollout is the one that goes on; zero if none does.
 	rollout rolloutStart
+	// served is the revision that was served last; empty if that isn't known.
+	served string
+	// short is since when pods of it are missing that can't start.
+	short shortage
 
 	// pageBytes is the size of the pages, for the metrics; 0 if it isn't known.
 	pageBytes atomic.Int64
@@ -86,6 +90,39 @@ func (s *rolloutStart) begin(generation int64, revision string, counts health.Co
 		s.counts, s.at, s.progressed = best, now, true
 	}
 	return now.Sub(s.at)
+}
+
+// absorb takes counts for what the rollout has reached already, not for its progress.
+func (s *rolloutStart) absorb(counts health.Counts) {
+	s.counts, _ = s.counts.Progress(counts)
+}
+
+// stuckFor is for how long the rollout has made no progress; 0 if none goes on.
+func (s *rolloutStart) stuckFor(now time.Time) time.Duration {
+	if s.at.IsZero() {
+		return 0
+	}
+	return now.Sub(s.at)
+}
+
+// shortage is a lack of pods of the last good pages.
+type shortage struct {
+	// since is when it was seen first; zero if there is none.
+	since time.Time
+	// vain is when there was nothing to return to.
+	vain time.Time
+}
+
+// begin notes whether there is one, and returns for how long.
+func (s *shortage) begin(is bool, now time.Time) time.Duration {
+	switch {
+	case !is:
+		s.since = time.Time{}
+		return 0
+	case s.since.IsZero():
+		s.since = now
+	}
+	return now.Sub(s.since)
 }
 
 // viewStates holds the state of each view. Its zero value is empty.

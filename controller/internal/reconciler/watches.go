@@ -51,7 +51,8 @@ type Options struct {
 }
 
 // The rights that the controller needs: to watch, to apply its own three kinds, to
-// prune ConfigMaps, to read Flux's sources, and, for owner references that block
+// prune ConfigMaps, to look for the pod template of the last good pages, to read Flux's
+// sources, and, for owner references that block
 // deletion, to touch the finalizers of views.
 //
 // +kubebuilder:rbac:groups=view.zoetrope.github.io,resources=markdownviews,verbs=list;watch
@@ -60,6 +61,7 @@ type Options struct {
 // +kubebuilder:rbac:groups="",resources=configmaps,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups="",resources=services,verbs=list;watch;create;patch
 // +kubebuilder:rbac:groups=apps,resources=deployments,verbs=list;watch;create;patch
+// +kubebuilder:rbac:groups=apps,resources=replicasets,verbs=list
 // +kubebuilder:rbac:groups="",resources=pods,verbs=list;watch
 // +kubebuilder:rbac:groups="",resources=events,verbs=create;patch
 // +kubebuilder:rbac:groups=source.toolkit.fluxcd.io,resources=gitrepositories;ocirepositories;buckets;externalartifacts,verbs=list;watch

@@ -1,0 +1,206 @@
+package apply
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	appsv1ac "k8s.io/client-go/applyconfigurations/apps/v1"
+	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1 "github.com/zoetrope/markdown-view/api/v1"
+	"github.com/zoetrope/markdown-view/generator"
+)
+
+// A page that somebody edits in a ConfigMap is repaired within milliseconds. But a kubelet
+// that looks at the ConfigMap before that mounts what it finds, and looks again a minute or
+// more later. So where an edit may have been there for longer, or while pods started, the
+// ConfigMap is marked before it is repaired, by a field manager of its own, which leaves
+// what we own as it is generated; and pods are replaced by a mark on their template. What
+// is on both is compared, so that a restart of the controller loses nothing.
+
+// restarter is the field manager of the marks.
+const restarter = generator.FieldManager + "-restart"
+
+// quickRepair is how long an edit may have been there for no pod to have mounted it.
+const quickRepair = 5 * time.Second
+
+// isEdited reports whether found is a change that somebody else has made to pages which
+// pods of what is wanted may have mounted. A ConfigMap that never was ours isn't edited,
+// nor is one whose pages a webhook changes each time, which makes them our manager's.
+func (s *situation) isEdited(found drift) bool {
+	live, ok := s.live.(*corev1.ConfigMap)
+	if !ok || !s.exists() || !appliedByUs(live) {
+		return false
+	}
+	if !found.hasUnwanted() && !found.touches("/data") && !found.touches("/binaryData") && !slices.Contains(found.fields, "/") {
+		return false
+	}
+	if others, webhook := writers(live); len(others) == 0 && webhook {
+		return false
+	}
+	return !changesPages(s.child) || !hasRevisionKey(live)
+}
+
+func hasRevisionKey(configMap *corev1.ConfigMap) bool {
+	for key := range configMap.Data {
+		if generator.IsRevisionKey(key) {
+			return true
+		}
+	}
+	return false
+}
+
+// writers are the entries of whoever else has written an object and still owns something of
+// it; webhook means that a webhook has changed what we applied.
+func writers(object metav1.Object) (others []metav1.ManagedFieldsEntry, webhook bool) {
+	for _, entry := range object.GetManagedFields() {
+		switch {
+		case entry.Subresource != "", entry.Manager == restarter:
+		case entry.Manager != generator.FieldManager:
+			others = append(others, entry)
+		case entry.Operation == metav1.ManagedFieldsOperationUpdate:
+			webhook = true
+		}
+	}
+	return others, webhook
+}
+
+// mayBeMounted reports whether pods may have mounted an edit: it wasn't seen at once, or it
+// isn't known that it was, or pods are starting.
+func (s *situation) mayBeMounted() bool {
+	if s.starting || s.last.at.IsZero() || s.last.distrusted {
+		return true
+	}
+	if since := s.last.editedSince; !since.IsZero() && s.now.Sub(since) >= quickRepair {
+		return true
+	}
+	others, _ := writers(s.live)
+	return slices.ContainsFunc(others, func(entry metav1.ManagedFieldsEntry) bool {
+		return entry.Time == nil || s.now.Sub(entry.Time.Time) >= quickRepair
+	})
+}
+
+// isMarked reports whether pods are to be replaced already, once there is peace.
+func (s *situation) isMarked() bool {
+	mark := s.live.GetAnnotations()[v1.EditedAnnotation]
+	return mark != "" && !slices.Contains(s.restarted, mark)
+}
+
+// restartedFor returns the marks that the Deployment of the desired objects has restarted
+// its pods for.
+func (a *Applier) restartedFor(ctx context.Context, desired []Desired, written *Expectations) ([]string, error) {
+	deployment, err := a.LiveDeployment(ctx, desired, written)
+	if err != nil || deployment == nil {
+		return nil, err
+	}
+	return restartedFor(deployment), nil
+}
+
+func restartedFor(deployment *appsv1.Deployment) []string {
+	return strings.Split(deployment.Spec.Template.Annotations[v1.RestartedForAnnotation], ",")
+}
+
+// Distrust notes that nobody has looked at the ConfigMaps for a while.
+func (l LastApplied) Distrust() { l.distrust(true) }
+
+// Trust notes that they are as they were applied last.
+func (l LastApplied) Trust() { l.distrust(false) }
+
+func (l LastApplied) distrust(is bool) {
+	for object, f := range l {
+		if f.distrusted != is {
+			f.distrusted = is
+			l[object] = f
+		}
+	}
+}
+
+// noteEdited notes since when an edit is known that couldn't be repaired yet.
+func (l LastApplied) noteEdited(s *situation) {
+	f := l[s.String()]
+	if !f.at.IsZero() && f.editedSince.IsZero() {
+		f.editedSince = s.now
+		l[s.String()], s.last = f, f
+	}
+}
+
+// mark marks a ConfigMap that somebody has edited.
+func (a *Applier) mark(ctx context.Context, c *child) error {
+	configuration := corev1ac.ConfigMap(c.live.GetName(), c.live.GetNamespace()).
+		WithAnnotations(map[string]string{v1.EditedAnnotation: c.live.GetResourceVersion()})
+	return staleVersion(a.applyAsRestarter(ctx, c, atVersion(configuration, c.live.GetUID(), c.live.GetResourceVersion())))
+}
+
+func (a *Applier) applyAsRestarter(ctx context.Context, c *child, configuration any) error {
+	var body bytes.Buffer
+	if err := json.NewEncoder(&body).Encode(configuration); err != nil {
+		return fmt.Errorf("encode the mark of %s: %w", c, err)
+	}
+	patch := client.RawPatch(types.ApplyPatchType, body.Bytes())
+	if err := a.Client.Patch(ctx, c.live, patch, client.FieldOwner(restarter), client.ForceOwnership); err != nil {
+		return fmt.Errorf("mark %s: %w", c, err)
+	}
+	return nil
+}
+
+// Edits returns the marks of edits which pods of a Deployment may have mounted; none if
+// they started later.
+func (a *Applier) Edits(ctx context.Context, view *v1.MarkdownView, deployment *appsv1.Deployment, written *Expectations) ([]string, error) {
+	var list corev1.ConfigMapList
+	if err := a.Client.List(ctx, &list, OfView(view)...); err != nil {
+		return nil, err
+	}
+	known := restartedFor(deployment)
+	var marks []string
+	isNew := false
+	for i := range list.Items {
+		var live client.Object = &list.Items[i]
+		if !generator.IsPagesName(live.GetName(), view.Name) {
+			continue // a copy
+		}
+		if latest := written.latest("ConfigMap "+live.GetName(), live, a.Clock.Now()); latest != nil {
+			live = latest
+		}
+		if mark := live.GetAnnotations()[v1.EditedAnnotation]; mark != "" {
+			marks = append(marks, mark)
+			isNew = isNew || !slices.Contains(known, mark)
+		}
+	}
+	if !isNew {
+		return nil, nil
+	}
+	slices.Sort(marks)
+	return slices.Compact(marks), nil
+}
+
+// Restart has the Deployment of a plan replace its pods, which may have mounted edits.
+func (a *Applier) Restart(ctx context.Context, p *Plan, edits []string, written *Expectations) error {
+	for _, step := range p.steps {
+		s := step.situation
+		deployment, ok := s.live.(*appsv1.Deployment)
+		if !ok || !s.exists() {
+			continue
+		}
+		configuration := appsv1ac.Deployment(deployment.Name, deployment.Namespace).WithSpec(appsv1ac.DeploymentSpec().
+			WithTemplate(corev1ac.PodTemplateSpec().WithAnnotations(map[string]string{v1.RestartedForAnnotation: strings.Join(edits, ",")})))
+		written.begin(s.String())
+		err := a.applyAsRestarter(ctx, s.child, atVersion(configuration, deployment.UID, ""))
+		var answer client.Object
+		if err == nil {
+			answer = deployment
+		}
+		written.end(s.String(), answer, a.Clock.Now())
+		return err
+	}
+	return nil
+}
