@@ -18,6 +18,7 @@ import (
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	v1 "github.com/zoetrope/markdown-view/api/v1"
 	"github.com/zoetrope/markdown-view/generator"
 )
 
@@ -79,6 +80,9 @@ func (p *Product) Owned(ctx context.Context, namespace, view string) ([]*unstruc
 	s, err := corev1ac.ExtractService(service, generator.FieldManager)
 	add(s, err)
 	for i := range configMaps.Items {
+		if configMaps.Items[i].Annotations[v1.LastServedAnnotation] != "" {
+			continue // a copy, which only the controller makes
+		}
 		c, err := corev1ac.ExtractConfigMap(&configMaps.Items[i], generator.FieldManager)
 		add(c, err)
 	}

@@ -134,11 +134,15 @@ func (l LastApplied) noteEdited(s *situation) {
 	}
 }
 
-// mark marks a ConfigMap that somebody has edited.
-func (a *Applier) mark(ctx context.Context, c *child) error {
-	configuration := corev1ac.ConfigMap(c.live.GetName(), c.live.GetNamespace()).
-		WithAnnotations(map[string]string{v1.EditedAnnotation: c.live.GetResourceVersion()})
-	return staleVersion(a.applyAsRestarter(ctx, c, atVersion(configuration, c.live.GetUID(), c.live.GetResourceVersion())))
+// mark marks a ConfigMap that somebody has edited. If it has also lost what says that it is
+// the view's, it gets that back: an admission policy may let us write nothing else.
+func (a *Applier) mark(ctx context.Context, s *situation) error {
+	configuration := corev1ac.ConfigMap(s.live.GetName(), s.live.GetNamespace()).
+		WithAnnotations(map[string]string{v1.EditedAnnotation: s.live.GetResourceVersion()})
+	if !CarriesLabels(s.live, s.view.Name) || !metav1.IsControlledBy(s.live, s.view) {
+		configuration.WithLabels(generator.Labels(s.view.Name)).WithOwnerReferences(ownerOf(s.view))
+	}
+	return staleVersion(a.applyAsRestarter(ctx, s.child, atVersion(configuration, s.live.GetUID(), s.live.GetResourceVersion())))
 }
 
 func (a *Applier) applyAsRestarter(ctx context.Context, c *child, configuration any) error {

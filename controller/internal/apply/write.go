@@ -37,7 +37,7 @@ func (a *Applier) write(ctx context.Context, s *situation, next action, refused 
 		return a.removeKeys(ctx, s.child, next.drift.unwanted)
 	case mark:
 		s.done.marked = true
-		return a.mark(ctx, s.child)
+		return a.mark(ctx, s)
 	case takeOver:
 		s.done.tookOver, s.done.tookOverAll = s.done.tookOver || !refused, refused
 		s.done.applied, s.done.removedKeys = false, false

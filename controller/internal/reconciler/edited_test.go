@@ -23,6 +23,9 @@ var edits = map[string]struct {
 	"a page is edited": {
 		edit: func(c *corev1.ConfigMap) { c.Data["start.md"] = "edited" }, repair: "apply ConfigMap markdowns-docs",
 	},
+	"a page is edited, and the owner taken off": {
+		edit: func(c *corev1.ConfigMap) { c.Data["start.md"], c.OwnerReferences = "edited", nil }, repair: "apply ConfigMap markdowns-docs",
+	},
 	"a page is deleted": {
 		edit: func(c *corev1.ConfigMap) { delete(c.Data, "start.md") }, repair: "apply ConfigMap markdowns-docs",
 	},

@@ -64,10 +64,10 @@ func isCrashing(pod *corev1.Pod) {
 
 func isPending(pod *corev1.Pod) { pod.Status.Phase = corev1.PodPending }
 
-func (p *pods) status(replicas, updated, available int32) {
+func (p *pods) status(replicas, available int32) {
 	p.Helper()
 	d := p.deployment()
-	d.Status = appsv1.DeploymentStatus{ObservedGeneration: d.Generation, Replicas: replicas, UpdatedReplicas: updated, AvailableReplicas: available}
+	d.Status = appsv1.DeploymentStatus{ObservedGeneration: d.Generation, Replicas: replicas, UpdatedReplicas: 1, AvailableReplicas: available}
 	p.Must(p.Admin.Status().Update(p.Context(), d))
 }
 
@@ -115,7 +115,7 @@ func badEdit(t *testing.T) (p *pods, old *corev1.Pod) {
 	f.reconcile("docs")
 	p.requestsAre("apply ConfigMap "+copied, "apply ConfigMap "+original, "apply Deployment viewer-docs", writesStatus)
 	p.make(isCrashing)
-	p.status(2, 1, 1)
+	p.status(2, 1)
 	f.reconcile("docs")
 	f.Requests()
 	return p, old
@@ -130,7 +130,7 @@ func (p *pods) lose(old *corev1.Pod) {
 	}}
 	isPending(replacement)
 	p.Must(p.Admin.Create(p.Context(), replacement))
-	p.status(2, 1, 0)
+	p.status(2, 0)
 }
 
 // TestLostPodsOfTheLastGoodPagesStart follows a lost pod through the Deployment's return
@@ -166,7 +166,7 @@ func TestLostPodsOfTheLastGoodPagesStart(t *testing.T) {
 			p.reconcile("docs")
 			p.requestsAre()
 			p.make(isRunning)
-			p.status(1, 1, 1)
+			p.status(1, 1)
 			restarts() // 4
 			p.reconcile("docs")
 			if diff := cmp.Diff([]string{original}, p.mounts()); diff != "" {
@@ -176,7 +176,7 @@ func TestLostPodsOfTheLastGoodPagesStart(t *testing.T) {
 				t.Error("it says still that it has returned")
 			}
 			p.make(isCrashing)
-			p.status(2, 1, 1)
+			p.status(2, 1)
 			view := p.reconcile("docs")
 			p.ready(view, metav1.ConditionFalse, v1.ProgressingReason, "")
 			p.Requests()
@@ -251,7 +251,7 @@ func TestOnlyWhatIsMissingIsReturnedFor(t *testing.T) {
 			p.lose(old)
 			test.change(p)
 			replicas := fakecluster.Get(p.Cluster, &v1.MarkdownView{}, "docs", "docs").Spec.Replicas
-			p.status(2, 1, 0)
+			p.status(2, 0)
 			for range 4 {
 				_, _ = p.tryReconcile("docs")
 				p.pass(2 * time.Second)
