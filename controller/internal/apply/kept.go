@@ -74,8 +74,7 @@ func (a *Applier) ownedNow(ctx context.Context, desired *Desired, last LastAppli
 	}
 	// Who has set a field since owns it in our place.
 	found.partial = now.owned != last[c.String()].owned && len(writersOf(c.live)) > 0
-	found.digest, err = digestOf(owned)
-	return &found, err
+	return &found, found.seal()
 }
 
 // serviceOf returns a view's Service, which depends on nothing but the view's name.
@@ -89,8 +88,7 @@ func serviceOf(view *v1.MarkdownView) (Desired, error) {
 		return Desired{}, err
 	}
 	service := desiredService(output.Service.WithOwnerReferences(ownerOf(view)))
-	service.digest, err = digestOf(service.child().desired)
-	return service, err
+	return service, service.seal()
 }
 
 // Scaled returns the objects with another number of replicas of the Deployment.
@@ -101,11 +99,10 @@ func Scaled(objects []Desired, replicas int32) ([]Desired, error) {
 		if ok && deployment.Spec != nil {
 			resized, spec := *deployment, *deployment.Spec
 			resized.Spec = spec.WithReplicas(replicas)
-			partial := d.partial
+			partial, patched := d.partial, d.patched
 			d = desiredDeployment(&resized)
-			d.partial = partial
-			var err error
-			if d.digest, err = digestOf(&resized); err != nil {
+			d.partial, d.patched = partial, withReplicas(patched, replicas)
+			if err := d.seal(); err != nil {
 				return nil, err
 			}
 		}
