@@ -34,8 +34,10 @@ const (
 
 func deployment(view *v1.MarkdownView, files layout, shards []shard, revision string) *appsv1ac.DeploymentApplyConfiguration {
 	labels := Labels(view.Name)
+	common := commonMetadata(view)
 	object := appsv1ac.Deployment(ViewerName(view.Name), "").
-		WithLabels(labels).
+		WithLabels(common.Labels).
+		WithAnnotations(common.Annotations).
 		WithSpec(appsv1ac.DeploymentSpec().
 			WithReplicas(*view.Spec.Replicas).
 			// Pods of a ReplicaSet from the history couldn't start: the ConfigMaps
@@ -48,7 +50,8 @@ func deployment(view *v1.MarkdownView, files layout, shards []shard, revision st
 					WithMaxUnavailable(intstr.FromInt32(0)).
 					WithMaxSurge(intstr.FromInt32(1)))).
 			WithTemplate(corev1ac.PodTemplateSpec().
-				WithLabels(labels).
+				WithLabels(common.Labels).
+				WithAnnotations(common.Annotations).
 				WithAnnotations(map[string]string{v1.RevisionAnnotation: revision}).
 				WithSpec(podSpec(view, files, shards))))
 	object.Namespace = namespaceOf(view)

@@ -3,8 +3,8 @@
 //
 // It is pure: the same input gives the same objects, whichever front end it
 // came through. It knows no clock, no network, no file system and no randomness, and
-// imports only the API, client-go's apply configurations and the parsers of what
-// mdBook reads.
+// imports only the API, client-go's apply configurations, the parsers of what mdBook
+// reads, and kustomize's libraries for patches.
 package generator
 
 import (
@@ -68,6 +68,7 @@ func Generate(view *v1.MarkdownView, contents []Content) (*Output, error) {
 	book, problems := merge(view, contents)
 	checked := check(view, book, contents)
 	if problems = append(problems, checked.problems...); len(problems) > 0 {
+		problems = append(problems, unreadablePatches(view)...)
 		return nil, &InvalidError{Name: view.Name, Namespace: view.Namespace, Problems: problems}
 	}
 
@@ -75,12 +76,16 @@ func Generate(view *v1.MarkdownView, contents []Content) (*Output, error) {
 	stored := files.stored()
 	shards := divide(stored)
 	revision := digest(stored)
-	return &Output{
+	output := &Output{
 		ConfigMaps:  configMaps(view, shards),
 		Deployment:  deployment(view, files, shards, revision),
 		Service:     service(view),
 		Revision:    revision,
 		Warnings:    group(checked.warnings),
 		AllWarnings: checked.warnings,
-	}, nil
+	}
+	if problems := output.applyPatches(view); len(problems) > 0 {
+		return nil, &InvalidError{Name: view.Name, Namespace: view.Namespace, Problems: problems}
+	}
+	return output, nil
 }

@@ -29,6 +29,9 @@ type Desired struct {
 	patched map[string]any
 	// unknown are JSON pointers of what the patch set and client-go's types don't know.
 	unknown []string
+	// fixed means that the view's replicas aren't the Deployment's: a patch has set or
+	// removed them.
+	fixed bool
 	// partial means that it isn't known whether this is all that is wanted of the object:
 	// nothing is removed from it.
 	partial bool
@@ -43,7 +46,7 @@ func DesiredOf(view *v1.MarkdownView, output *generator.Output) ([]Desired, erro
 		desired = append(desired, desiredConfigMap(configMap.WithOwnerReferences(owner)))
 	}
 	deployment := desiredDeployment(output.Deployment.WithOwnerReferences(owner))
-	deployment.patched = output.PatchedDeployment
+	deployment.patched, deployment.fixed = output.PatchedDeployment, fixesReplicas(view, output)
 	service := desiredService(output.Service.WithOwnerReferences(owner))
 	service.patched = output.PatchedService
 	desired = append(desired, deployment, service)

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	v1 "github.com/zoetrope/markdown-view/api/v1"
 	"github.com/zoetrope/markdown-view/generator"
 )
 
@@ -105,6 +106,25 @@ func managedFields(live client.Object) string {
 		}
 	}
 	return ""
+}
+
+// fixesReplicas reports whether a patch decides how many replicas there are.
+func fixesReplicas(view *v1.MarkdownView, output *generator.Output) bool {
+	if output.PatchedDeployment == nil {
+		return false
+	}
+	spec := output.Deployment.Spec
+	return spec == nil || spec.Replicas == nil || view.Spec.Replicas == nil || *spec.Replicas != *view.Spec.Replicas
+}
+
+// mayFixReplicas is the same where it isn't known what was applied: then the patches of
+// now tell, if anything can be told by them.
+func mayFixReplicas(view *v1.MarkdownView) bool {
+	if len(view.Spec.Patches) == 0 {
+		return false
+	}
+	output, err := withAnyPages(view)
+	return err != nil || fixesReplicas(view, output)
 }
 
 // withReplicas returns a patched Deployment with another number of replicas.
