@@ -214,14 +214,14 @@ func (o *Output) checkPorts() error {
 		if port.TargetPort == nil && port.Port == nil {
 			continue
 		}
-		target := ""
+		var target string
 		if port.TargetPort != nil {
 			target = port.TargetPort.String()
 		} else {
 			target = fmt.Sprint(*port.Port)
 		}
 		if !declared[target] {
-			return fmt.Errorf("Service %s leads to port %.60s, which no container of Deployment %s declares: set the Service's targetPort to one that is, or add the port to the container", *o.Service.Name, target, *o.Deployment.Name) //nolint:revive,staticcheck // Service is a kind
+			return fmt.Errorf("Service %s leads to port %.60s, which no container of Deployment %s declares: set the Service's targetPort to one that is, or add the port to the container", *o.Service.Name, target, *o.Deployment.Name) //nolint:staticcheck // Service is a kind
 		}
 	}
 	return nil

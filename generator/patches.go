@@ -198,13 +198,15 @@ func (p *patchable) apply(parsed *patch.Patch, budget *patch.Budget) error {
 			return fmt.Errorf("%s %s: %w", p.kind, p.name, err)
 		}
 	}
-	before, err := p.fields, error(nil)
+	before := p.fields
 	if before == nil {
+		var err error
 		if before, err = p.read(); err != nil {
 			return err
 		}
 	}
 	var after map[string]any
+	var err error
 	if parsed.IsJSON() {
 		after, err = parsed.ApplyJSON(before, budget)
 	} else {

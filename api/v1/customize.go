@@ -120,7 +120,7 @@ func (p *Patch) validate(at *field.Path) field.ErrorList {
 // regular expression for the whole of them.
 func (t *PatchTarget) NamePattern() (*regexp.Regexp, error) {
 	if t.Name == "" {
-		return regexp.Compile("")
+		return regexp.Compile("^.*$")
 	}
 	return regexp.Compile("^(?:" + t.Name + ")$")
 }

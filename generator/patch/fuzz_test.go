@@ -1,6 +1,7 @@
 package patch
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -33,7 +34,7 @@ func FuzzPatch(f *testing.F) {
 		object := deployment(t)
 		before, _ := json.Marshal(object)
 		fuzzPatch(t, text, object)
-		if after, _ := json.Marshal(object); string(after) != string(before) {
+		if after, _ := json.Marshal(object); !bytes.Equal(after, before) {
 			t.Errorf("the object was changed:\n%s\n%s", before, after)
 		}
 	})
