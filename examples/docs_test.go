@@ -26,7 +26,7 @@ import (
 
 // documentation is what is tested beside each example's own README: its paths
 // below the root of the source tree.
-var documentation = []string{"README.md", "CONTRIBUTING.md", "docs/benchmarks.md", "docs/controller.md", "docs/e2e.md", "docs/flux.md", "docs/function.md", "docs/markdownview.md", "examples/README.md"}
+var documentation = []string{"README.md", "CONTRIBUTING.md", "docs/benchmarks.md", "docs/controller.md", "docs/customize.md", "docs/e2e.md", "docs/flux.md", "docs/function.md", "docs/markdownview.md", "examples/README.md"}
 
 // page is a Markdown file of the documentation.
 type page struct {

@@ -29,8 +29,10 @@ func configMap(view *v1.MarkdownView, s shard) *corev1ac.ConfigMapApplyConfigura
 	}
 	data[revisionKey(s.revision)] = s.revision
 
+	common := commonMetadata(view)
 	object := corev1ac.ConfigMap(PagesName(view.Name, s.index), "").
-		WithLabels(Labels(view.Name)).
+		WithLabels(common.Labels).
+		WithAnnotations(common.Annotations).
 		WithData(data)
 	if len(binaryData) > 0 {
 		object.WithBinaryData(binaryData)

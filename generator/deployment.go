@@ -34,8 +34,10 @@ const (
 
 func deployment(view *v1.MarkdownView, files layout, shards []shard, revision string) *appsv1ac.DeploymentApplyConfiguration {
 	labels := Labels(view.Name)
+	common := commonMetadata(view)
 	object := appsv1ac.Deployment(ViewerName(view.Name), "").
-		WithLabels(labels).
+		WithLabels(common.Labels).
+		WithAnnotations(common.Annotations).
 		WithSpec(appsv1ac.DeploymentSpec().
 			WithReplicas(*view.Spec.Replicas).
 			// Pods of a ReplicaSet from the history couldn't start: the ConfigMaps
@@ -48,7 +50,8 @@ func deployment(view *v1.MarkdownView, files layout, shards []shard, revision st
 					WithMaxUnavailable(intstr.FromInt32(0)).
 					WithMaxSurge(intstr.FromInt32(1)))).
 			WithTemplate(corev1ac.PodTemplateSpec().
-				WithLabels(labels).
+				WithLabels(common.Labels).
+				WithAnnotations(common.Annotations).
 				WithAnnotations(map[string]string{v1.RevisionAnnotation: revision}).
 				WithSpec(podSpec(view, files, shards))))
 	object.Namespace = namespaceOf(view)
@@ -72,10 +75,26 @@ func podSpec(view *v1.MarkdownView, files layout, shards []shard) *corev1ac.PodS
 		WithVolumes(
 			pages(view, files, shards),
 			corev1ac.Volume().WithName(buildVolume).WithEmptyDir(corev1ac.EmptyDirVolumeSource()))
+	if *view.Spec.Replicas > 1 {
+		spec.WithTopologySpreadConstraints(spread(view))
+	}
 	if len(files.large) > 0 {
 		spec.WithInitContainers(assembler(view, files)).WithVolumes(assembly(files))
 	}
 	return spec
+}
+
+// spread prefers a node of its own for each pod, so that a lost node doesn't take all, and
+// schedules them all the same where there are too few. Only pods of the same template
+// count: those that a rollout replaces are about to go. A single pod needs none, and keeps
+// its template.
+func spread(view *v1.MarkdownView) *corev1ac.TopologySpreadConstraintApplyConfiguration {
+	return corev1ac.TopologySpreadConstraint().
+		WithMaxSkew(1).
+		WithTopologyKey(corev1.LabelHostname).
+		WithWhenUnsatisfiable(corev1.ScheduleAnyway).
+		WithLabelSelector(metav1ac.LabelSelector().WithMatchLabels(Labels(view.Name))).
+		WithMatchLabelKeys("pod-template-hash")
 }
 
 func container(view *v1.MarkdownView, files layout) *corev1ac.ContainerApplyConfiguration {

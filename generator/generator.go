@@ -3,8 +3,8 @@
 //
 // It is pure: the same input gives the same objects, whichever front end it
 // came through. It knows no clock, no network, no file system and no randomness, and
-// imports only the API, client-go's apply configurations and the parsers of what
-// mdBook reads.
+// imports only the API, client-go's apply configurations, the parsers of what mdBook
+// reads, and kustomize's libraries for patches.
 package generator
 
 import (
@@ -23,6 +23,10 @@ type Output struct {
 	Deployment *appsv1ac.DeploymentApplyConfiguration
 	// Service leads to the Deployment's pods.
 	Service *corev1ac.ServiceApplyConfiguration
+	// PatchedDeployment and PatchedService are all fields of the objects that a patch
+	// changed, as they are printed and sent; nil if none did. The apply configuration
+	// beside it holds what client-go's types know of them, which may be less.
+	PatchedDeployment, PatchedService map[string]any
 	// Revision is the digest of everything that mdBook reads, sha256:<64 hex
 	// digits>.
 	Revision string
@@ -34,13 +38,21 @@ type Output struct {
 }
 
 // Objects lists what is generated, in the order in which it is applied: pages
-// before the pods that mount them.
+// before the pods that mount them. Each is an apply configuration, or a map of all its
+// fields if a patch changed it.
 func (o *Output) Objects() []any {
 	objects := make([]any, 0, len(o.ConfigMaps)+2)
 	for _, configMap := range o.ConfigMaps {
 		objects = append(objects, configMap)
 	}
-	return append(objects, o.Deployment, o.Service)
+	return append(objects, object(o.Deployment, o.PatchedDeployment), object(o.Service, o.PatchedService))
+}
+
+func object(configuration any, patched map[string]any) any {
+	if patched != nil {
+		return patched
+	}
+	return configuration
 }
 
 // Generate expands a view. contents holds what the entries of the view's
@@ -56,6 +68,7 @@ func Generate(view *v1.MarkdownView, contents []Content) (*Output, error) {
 	book, problems := merge(view, contents)
 	checked := check(view, book, contents)
 	if problems = append(problems, checked.problems...); len(problems) > 0 {
+		problems = append(problems, unreadablePatches(view)...)
 		return nil, &InvalidError{Name: view.Name, Namespace: view.Namespace, Problems: problems}
 	}
 
@@ -63,12 +76,16 @@ func Generate(view *v1.MarkdownView, contents []Content) (*Output, error) {
 	stored := files.stored()
 	shards := divide(stored)
 	revision := digest(stored)
-	return &Output{
+	output := &Output{
 		ConfigMaps:  configMaps(view, shards),
 		Deployment:  deployment(view, files, shards, revision),
 		Service:     service(view),
 		Revision:    revision,
 		Warnings:    group(checked.warnings),
 		AllWarnings: checked.warnings,
-	}, nil
+	}
+	if problems := output.applyPatches(view); len(problems) > 0 {
+		return nil, &InvalidError{Name: view.Name, Namespace: view.Namespace, Problems: problems}
+	}
+	return output, nil
 }

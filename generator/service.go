@@ -14,8 +14,10 @@ const (
 )
 
 func service(view *v1.MarkdownView) *corev1ac.ServiceApplyConfiguration {
+	common := commonMetadata(view)
 	object := corev1ac.Service(ViewerName(view.Name), "").
-		WithLabels(Labels(view.Name)).
+		WithLabels(common.Labels).
+		WithAnnotations(common.Annotations).
 		WithSpec(corev1ac.ServiceSpec().
 			WithType(corev1.ServiceTypeClusterIP).
 			WithSelector(Labels(view.Name)).

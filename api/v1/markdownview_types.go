@@ -44,6 +44,17 @@ type MarkdownViewSpec struct {
 	// +optional
 	ViewerImage string `json:"viewerImage,omitempty"`
 
+	// CommonMetadata is set on every object that is generated, and on the pods: a change
+	// of it replaces them.
+	// +optional
+	CommonMetadata *CommonMetadata `json:"commonMetadata,omitempty"`
+
+	// Patches change what is generated, as kustomize's patches do, one after the other.
+	// +kubebuilder:validation:MaxItems=32
+	// +listType=atomic
+	// +optional
+	Patches []Patch `json:"patches,omitempty"`
+
 	// Suspend stops the controller from touching the view and what it made. The
 	// function ignores it.
 	// +optional
@@ -70,6 +81,54 @@ type MarkdownViewSpec struct {
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('1s') && duration(self) <= duration('24h')",message="must be at least 1s and at most 24h"
 	// +optional
 	Timeout *metav1.Duration `json:"timeout,omitempty"`
+}
+
+// CommonMetadata holds labels and annotations.
+type CommonMetadata struct {
+	// Labels to set. Those that the selector is made of can't be.
+	// +kubebuilder:validation:MaxProperties=64
+	// +kubebuilder:validation:XValidation:rule="self.all(k, !(k in ['app.kubernetes.io/name', 'app.kubernetes.io/instance', 'app.kubernetes.io/created-by', 'pod-template-hash']))",message="app.kubernetes.io/name, app.kubernetes.io/instance, app.kubernetes.io/created-by and pod-template-hash are reserved"
+	// +kubebuilder:validation:XValidation:rule="self.all(k, !k.startsWith('view.zoetrope.github.io/') && !k.startsWith('config.kubernetes.io/') && !k.startsWith('internal.config.kubernetes.io/') && !k.startsWith('config.k8s.io/') && !k.startsWith('kustomize.config.k8s.io/') && !k.startsWith('deployment.kubernetes.io/'))",message="keys below view.zoetrope.github.io, config.kubernetes.io, internal.config.kubernetes.io, config.k8s.io, kustomize.config.k8s.io and deployment.kubernetes.io are reserved"
+	// +kubebuilder:validation:XValidation:rule="self.all(k, size(k) <= 317 && size(self[k]) <= 63)",message="a key has at most 317 characters, a value at most 63"
+	// +optional
+	Labels map[string]string `json:"labels,omitempty"`
+
+	// Annotations to set, of at most 65,536 bytes together.
+	// +kubebuilder:validation:MaxProperties=64
+	// +kubebuilder:validation:XValidation:rule="self.all(k, k != 'kubectl.kubernetes.io/last-applied-configuration')",message="kubectl.kubernetes.io/last-applied-configuration is reserved"
+	// +kubebuilder:validation:XValidation:rule="self.all(k, !k.startsWith('view.zoetrope.github.io/') && !k.startsWith('config.kubernetes.io/') && !k.startsWith('internal.config.kubernetes.io/') && !k.startsWith('config.k8s.io/') && !k.startsWith('kustomize.config.k8s.io/') && !k.startsWith('deployment.kubernetes.io/'))",message="keys below view.zoetrope.github.io, config.kubernetes.io, internal.config.kubernetes.io, config.k8s.io, kustomize.config.k8s.io and deployment.kubernetes.io are reserved"
+	// +kubebuilder:validation:XValidation:rule="self.all(k, size(k) <= 317 && size(self[k]) <= 65536)",message="a key has at most 317 characters, a value at most 65536"
+	// +optional
+	Annotations map[string]string `json:"annotations,omitempty"`
+}
+
+// Patch changes generated objects.
+type Patch struct {
+	// Patch is the text of a strategic merge patch, or of a JSON patch (RFC 6902), in
+	// YAML or JSON.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=32768
+	// +required
+	Patch string `json:"patch"`
+
+	// Target names the objects to patch. Without one, a strategic merge patch is for the
+	// object of its own kind and name.
+	// +optional
+	Target *PatchTarget `json:"target,omitempty"`
+}
+
+// PatchTarget names generated objects.
+type PatchTarget struct {
+	// Kind of the objects.
+	// +kubebuilder:validation:Enum=ConfigMap;Deployment;Service
+	// +required
+	Kind string `json:"kind"`
+
+	// Name of the object, or a regular expression that names several; empty means all of
+	// the kind.
+	// +kubebuilder:validation:MaxLength=253
+	// +optional
+	Name string `json:"name,omitempty"`
 }
 
 // ContentSource is one source of pages. Exactly one of its members is set.

@@ -91,7 +91,8 @@ func (s *MarkdownViewSpec) validate(at *field.Path) field.ErrorList {
 	if strings.ContainsFunc(s.ViewerImage, func(r rune) bool { return r <= ' ' || r == 0x7f }) {
 		errs = append(errs, field.Invalid(at.Child("viewerImage"), shorten(s.ViewerImage), "must not contain white space"))
 	}
-	return errs
+	errs = append(errs, s.CommonMetadata.validate(at.Child("commonMetadata"))...)
+	return append(errs, validatePatches(s.Patches, at.Child("patches"))...)
 }
 
 // validateLength counts characters, as the CustomResourceDefinition does.

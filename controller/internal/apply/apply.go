@@ -307,6 +307,7 @@ func (a *Applier) read(ctx context.Context, desired *Desired, written *Expectati
 		cached.live.SetName(key.Name)
 	}
 	cached.digest, cached.partial = desired.digest, desired.partial
+	cached.patched, cached.unknown = desired.patched, desired.unknown
 	if latest := written.latest(cached.String(), cached.live, a.Clock.Now()); latest != nil {
 		cached.become(latest)
 	}

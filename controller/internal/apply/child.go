@@ -24,6 +24,14 @@ type Desired struct {
 
 	digest digest
 	child  func() *child
+	// patched is all of the object as a patch has it, but for its metadata; nil if it
+	// wasn't patched.
+	patched map[string]any
+	// unknown are JSON pointers of what the patch set and client-go's types don't know.
+	unknown []string
+	// fixed means that the view's replicas aren't the Deployment's: a patch has set or
+	// removed them.
+	fixed bool
 	// partial means that it isn't known whether this is all that is wanted of the object:
 	// nothing is removed from it.
 	partial bool
@@ -37,25 +45,47 @@ func DesiredOf(view *v1.MarkdownView, output *generator.Output) ([]Desired, erro
 	for _, configMap := range output.ConfigMaps {
 		desired = append(desired, desiredConfigMap(configMap.WithOwnerReferences(owner)))
 	}
-	desired = append(desired,
-		desiredDeployment(output.Deployment.WithOwnerReferences(owner)),
-		desiredService(output.Service.WithOwnerReferences(owner)))
+	deployment := desiredDeployment(output.Deployment.WithOwnerReferences(owner))
+	deployment.patched, deployment.fixed = output.PatchedDeployment, fixesReplicas(view, output)
+	service := desiredService(output.Service.WithOwnerReferences(owner))
+	service.patched = output.PatchedService
+	desired = append(desired, deployment, service)
 	for i := range desired {
-		var err error
-		if desired[i].digest, err = digestOf(desired[i].child().desired); err != nil {
-			return nil, fmt.Errorf("encode %s %s: %w", desired[i].Kind, desired[i].Name, err)
+		if err := desired[i].seal(); err != nil {
+			return nil, err
 		}
 	}
 	return desired, nil
+}
+
+// seal names what is wanted, once that is complete.
+func (d *Desired) seal() (err error) {
+	configuration := d.child().desired
+	if d.patched == nil {
+		d.digest, err = digestOf(configuration)
+	} else {
+		if d.unknown, err = unknownFields(d.patched, configuration); err != nil {
+			return err
+		}
+		d.digest, err = digestOf([]any{configuration, d.patched})
+	}
+	if err != nil {
+		return fmt.Errorf("encode %s %s: %w", d.Kind, d.Name, err)
+	}
+	return nil
 }
 
 // child is an object that a view wants, the one that exists, and all that differs by
 // kind.
 type child struct {
 	gvk schema.GroupVersionKind
-	// desired is the apply configuration, with the view as owner, and digest names it.
+	// desired is the apply configuration, with the view as owner: what it is compared by.
 	desired any
-	digest  digest
+	// patched and unknown are those of Desired.
+	patched map[string]any
+	unknown []string
+	// digest names all that is wanted.
+	digest digest
 	// live is the object as it was read or written last; its resourceVersion is
 	// empty if there is none.
 	live client.Object

@@ -3,6 +3,7 @@ package apply
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -149,6 +150,10 @@ func dropLastApplied(owned map[string]any) {
 		return
 	}
 	_ = unstructured.SetNestedMap(owned, annotations, "metadata", "annotations") // it was read from there
+}
+
+func sortedKeys[V any](fields map[string]V) []string {
+	return slices.Sorted(maps.Keys(fields))
 }
 
 // keysBeside returns the keys of live that desired lacks, sorted.

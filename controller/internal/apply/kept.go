@@ -2,6 +2,7 @@ package apply
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	appsv1ac "k8s.io/client-go/applyconfigurations/apps/v1"
@@ -39,13 +40,40 @@ func (a *Applier) Kept(ctx context.Context, view *v1.MarkdownView, configMaps []
 		return nil, nil, err
 	}
 	if d != nil {
+		d.fixed = mayFixReplicas(view)
 		kept = append(kept, *d)
 	}
-	service, err := serviceOf(view)
+	service, err := a.keptService(ctx, view, last, written)
 	if err != nil {
 		return nil, nil, err
 	}
-	return append(kept, service), missing, nil
+	return append(kept, service...), missing, nil
+}
+
+// keptService returns the Service. Without metadata and patches of the view's it depends
+// on nothing but the view's name; else it is what is ours of it, or, where that can't be
+// known any more, what the view wants now, unless that is what is at fault.
+func (a *Applier) keptService(ctx context.Context, view *v1.MarkdownView, last LastApplied, written *Expectations) ([]Desired, error) {
+	if view.Spec.CommonMetadata == nil && len(view.Spec.Patches) == 0 {
+		wanted, err := serviceOf(view)
+		return []Desired{wanted}, err
+	}
+	service := desiredService(corev1ac.Service(generator.ViewerName(view.Name), view.Namespace))
+	d, err := a.ownedNow(ctx, &service, last, written)
+	if err != nil {
+		return nil, err
+	}
+	if d != nil && !d.partial {
+		return []Desired{*d}, nil
+	}
+	wanted, err := serviceOf(view)
+	if _, invalid := errors.AsType[*generator.InvalidError](err); invalid {
+		if d != nil {
+			return []Desired{*d}, nil
+		}
+		return nil, nil
+	}
+	return []Desired{wanted}, err
 }
 
 // ownedNow returns what our field manager owns of an object; nil if there is none, or it
@@ -69,43 +97,50 @@ func (a *Applier) ownedNow(ctx context.Context, desired *Desired, last LastAppli
 		found = desiredConfigMap(configuration)
 	case *appsv1ac.DeploymentApplyConfiguration:
 		found = desiredDeployment(configuration)
+	case *corev1ac.ServiceApplyConfiguration:
+		found = desiredService(configuration)
 	default:
 		return nil, fmt.Errorf("%s isn't among what is kept", c)
 	}
 	// Who has set a field since owns it in our place.
 	found.partial = now.owned != last[c.String()].owned && len(writersOf(c.live)) > 0
-	found.digest, err = digestOf(owned)
-	return &found, err
+	return &found, found.seal()
 }
 
-// serviceOf returns a view's Service, which depends on nothing but the view's name.
+// serviceOf returns a view's Service, which doesn't depend on the pages.
 func serviceOf(view *v1.MarkdownView) (Desired, error) {
-	any := &v1.MarkdownView{ObjectMeta: view.ObjectMeta, Spec: v1.MarkdownViewSpec{
-		Markdowns: map[string]string{"SUMMARY.md": "- [Any](any.md)\n", "any.md": ""},
-	}}
-	any.Default()
-	output, err := generator.Generate(any, nil)
+	output, err := withAnyPages(view)
 	if err != nil {
 		return Desired{}, err
 	}
 	service := desiredService(output.Service.WithOwnerReferences(ownerOf(view)))
-	service.digest, err = digestOf(service.child().desired)
-	return service, err
+	service.patched = output.PatchedService
+	return service, service.seal()
 }
 
-// Scaled returns the objects with another number of replicas of the Deployment.
+// withAnyPages generates what a view expands to with other pages than its own.
+func withAnyPages(view *v1.MarkdownView) (*generator.Output, error) {
+	any := &v1.MarkdownView{ObjectMeta: view.ObjectMeta, Spec: v1.MarkdownViewSpec{
+		Markdowns: map[string]string{"SUMMARY.md": "- [Any](any.md)\n", "any.md": ""},
+		Replicas:  view.Spec.Replicas, CommonMetadata: view.Spec.CommonMetadata, Patches: view.Spec.Patches,
+	}}
+	any.Default()
+	return generator.Generate(any, nil)
+}
+
+// Scaled returns the objects with another number of replicas of the Deployment, unless a
+// patch decides about that.
 func Scaled(objects []Desired, replicas int32) ([]Desired, error) {
 	scaled := make([]Desired, 0, len(objects))
 	for _, d := range objects {
 		deployment, ok := d.child().desired.(*appsv1ac.DeploymentApplyConfiguration)
-		if ok && deployment.Spec != nil {
+		if ok && deployment.Spec != nil && !d.fixed {
 			resized, spec := *deployment, *deployment.Spec
 			resized.Spec = spec.WithReplicas(replicas)
-			partial := d.partial
+			partial, patched := d.partial, d.patched
 			d = desiredDeployment(&resized)
-			d.partial = partial
-			var err error
-			if d.digest, err = digestOf(&resized); err != nil {
+			d.partial, d.patched = partial, withReplicas(patched, replicas)
+			if err := d.seal(); err != nil {
 				return nil, err
 			}
 		}

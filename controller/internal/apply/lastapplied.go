@@ -79,7 +79,11 @@ func (c *child) fingerprint(at time.Time) (fingerprint, error) {
 	if err != nil {
 		return fingerprint{}, err
 	}
-	owned, err := digestOf(compared.owned)
+	var fields any = compared.owned
+	if len(c.unknown) > 0 {
+		fields = []any{compared.owned, managedFields(c.live)}
+	}
+	owned, err := digestOf(fields)
 	if err != nil {
 		return fingerprint{}, fmt.Errorf("encode %s: %w", c, err)
 	}

@@ -65,12 +65,16 @@ const absentVersion = "1"
 // serverSideApply sends what is wanted in one request and reads back the result. It is
 // refused with a conflict if the object isn't as it was when that was decided.
 func (a *Applier) serverSideApply(ctx context.Context, c *child, uid types.UID, version string) error {
+	object, err := c.body(uid, version)
+	if err != nil {
+		return err
+	}
 	// Escaped for HTML, a page of little but "<" would be six times as long, and
 	// more than the API server reads.
 	var body bytes.Buffer
 	encoder := json.NewEncoder(&body)
 	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(atVersion(c.desired, uid, version)); err != nil {
+	if err := encoder.Encode(object); err != nil {
 		return fmt.Errorf("encode %s: %w", c, err)
 	}
 	patch := client.RawPatch(types.ApplyPatchType, body.Bytes())

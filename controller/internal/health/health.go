@@ -35,7 +35,7 @@ func UnavailableReason(deployment *appsv1.Deployment, pods []corev1.Pod) string 
 	case status.ObservedGeneration < deployment.Generation:
 		return fmt.Sprintf("the Deployment of %s is being updated", plural(wanted, "replica", "replicas"))
 	case status.UpdatedReplicas < wanted:
-		return fmt.Sprintf("%d of %d replicas have the current pages", status.UpdatedReplicas, wanted)
+		return fmt.Sprintf("%d of %d replicas are up to date", status.UpdatedReplicas, wanted)
 	case status.AvailableReplicas < wanted || status.UpdatedReplicas > status.AvailableReplicas:
 		return fmt.Sprintf("%d of %d replicas are available", status.AvailableReplicas, wanted)
 	case status.Replicas > wanted && status.UnavailableReplicas > 0:
@@ -87,6 +87,9 @@ func Explain(unavailable string, deployment *appsv1.Deployment, pods []corev1.Po
 	}
 	if cause == "" {
 		cause = podFailure(pods, deployment.Spec.Template.Annotations[v1.RevisionAnnotation], failures)
+		if strings.HasSuffix(cause, probeFails) {
+			cause += probeOf(deployment)
+		}
 	}
 	if cause == "" {
 		return unavailable

@@ -7,6 +7,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
 
 	v1 "github.com/zoetrope/markdown-view/api/v1"
 )
@@ -63,7 +64,7 @@ func TestUnavailableReason(t *testing.T) {
 		},
 		"one replica has earlier pages": {
 			deployment: deployment(func(d *appsv1.Deployment) { d.Status.UpdatedReplicas = 1 }),
-			want:       "1 of 2 replicas have the current pages",
+			want:       "1 of 2 replicas are up to date",
 		},
 		"the Deployment controller hasn't seen the only replica": {
 			deployment: deployment(func(d *appsv1.Deployment) { d.Spec.Replicas, d.Generation = new(int32(1)), 3 }),
@@ -184,7 +185,7 @@ func TestPodFailure(t *testing.T) {
 		},
 		"the readiness probe fails": {
 			pod:  container(corev1.ContainerStatus{State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}),
-			want: "pod runs, but its readiness probe fails: GET / on port 3000",
+			want: "pod runs, but its readiness probe fails",
 		},
 		"the pages aren't mounted yet": {
 			pod:  container(corev1.ContainerStatus{State: waiting("ContainerCreating", "")}),
@@ -246,6 +247,18 @@ func TestExplain(t *testing.T) {
 		"a pod tells":                           {pods: []corev1.Pod{mounting, pulling}, failures: Lasting, want: "not yet: pod ErrImagePull"},
 		"what any pod goes through is left out": {pods: []corev1.Pod{mounting}, failures: Lasting, want: "not yet"},
 		"pods can't be created":                 {change: quota, pods: []corev1.Pod{pulling}, failures: All, want: "not yet: FailedCreate: exceeded quota"},
+		"the readiness probe fails, as a patch has it": {
+			change: func(d *appsv1.Deployment) {
+				d.Spec.Template.Spec.Containers = []corev1.Container{{
+					Name: "mdbook", Ports: []corev1.ContainerPort{{Name: "web", ContainerPort: 8080}},
+					ReadinessProbe: &corev1.Probe{ProbeHandler: corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{Path: "/docs/", Port: intstr.FromString("web")}}},
+				}}
+			},
+			pods: []corev1.Pod{pod(revision, func(p *corev1.Pod) {
+				p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "mdbook", State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}}
+			})},
+			failures: All, want: "not yet: pod runs, but its readiness probe fails: GET /docs/ on port 8080",
+		},
 		"a paused Deployment explains the others": {
 			change: func(d *appsv1.Deployment) { quota(d); d.Name, d.Spec.Paused = "viewer-docs", true }, failures: All,
 			want: "not yet: the Deployment is paused: kubectl rollout resume deployment viewer-docs",

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 
 	v1 "github.com/zoetrope/markdown-view/api/v1"
@@ -108,12 +109,36 @@ func volumeFailure(pod *corev1.Pod) string {
 	return ""
 }
 
+// probeFails is said of a pod whose viewer isn't ready; what its probe looks at stands in
+// the Deployment, because a patch may have changed it.
+const probeFails = "runs, but its readiness probe fails"
+
+// probeOf says, after a colon, what the viewer's readiness probe looks at; empty if that
+// is nothing to be told in a few words.
+func probeOf(deployment *appsv1.Deployment) string {
+	for i := range deployment.Spec.Template.Spec.Containers {
+		container := &deployment.Spec.Template.Spec.Containers[i]
+		if container.Name != viewerContainer || container.ReadinessProbe == nil || container.ReadinessProbe.HTTPGet == nil {
+			continue
+		}
+		get := container.ReadinessProbe.HTTPGet
+		port := get.Port.String()
+		for _, declared := range container.Ports {
+			if declared.Name == port {
+				port = fmt.Sprint(declared.ContainerPort)
+			}
+		}
+		return fmt.Sprintf(": GET %s on port %s", get.Path, port)
+	}
+	return ""
+}
+
 func probeFailure(pod *corev1.Pod) string {
 	for _, status := range pod.Status.ContainerStatuses {
 		switch {
 		case status.State.Running == nil || status.Ready:
 		case status.Name == viewerContainer:
-			return "runs, but its readiness probe fails: GET / on port 3000"
+			return probeFails
 		default:
 			return whose("container", status.Name) + "it runs, but isn't ready"
 		}

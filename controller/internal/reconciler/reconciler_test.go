@@ -315,7 +315,7 @@ func TestRolloutFailsInTime(t *testing.T) {
 	f.ready(f.reconcile("docs"), metav1.ConditionFalse, v1.ProgressingReason, "")
 	f.clock.SetTime(f.clock.Now().Add(v1.DefaultTimeout))
 	view := f.reconcile("docs")
-	f.ready(view, metav1.ConditionFalse, v1.RolloutFailedReason, "0 of 1 replicas have the current pages: pod ErrImagePull: no such image")
+	f.ready(view, metav1.ConditionFalse, v1.RolloutFailedReason, "0 of 1 replicas are up to date: pod ErrImagePull: no such image")
 	if view.Status.ObservedGeneration != 2 {
 		t.Errorf("observedGeneration is %d, of 2", view.Status.ObservedGeneration)
 	}

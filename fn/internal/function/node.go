@@ -2,6 +2,7 @@ package function
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -12,12 +13,15 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 )
 
-// toNode turns an apply configuration into a resource that people can review:
+// toNode turns an apply configuration, or the fields of an object, into a resource that people can review:
 // fields in the order of Kubernetes' own manifests, text as literal blocks.
 func toNode(object any) (*yaml.RNode, error) {
-	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
-	if err != nil {
-		return nil, fmt.Errorf("convert %T: %w", object, err)
+	fields, ok := object.(map[string]any)
+	if !ok {
+		var err error
+		if fields, err = runtime.DefaultUnstructuredConverter.ToUnstructured(object); err != nil {
+			return nil, fmt.Errorf("convert %T: %w", object, err)
+		}
 	}
 	node, err := valueNode(fields)
 	if err != nil {
@@ -46,6 +50,12 @@ func valueNode(value any) (*yaml.Node, error) {
 		return &yaml.Node{Kind: yaml.ScalarNode, Tag: yaml.NodeTagBool, Value: strconv.FormatBool(value)}, nil
 	case int64:
 		return &yaml.Node{Kind: yaml.ScalarNode, Tag: yaml.NodeTagInt, Value: strconv.FormatInt(value, 10)}, nil
+	case float64: // as JSON has it, which is YAML
+		text, err := json.Marshal(value)
+		if err != nil {
+			return nil, err
+		}
+		return &yaml.Node{Kind: yaml.ScalarNode, Tag: yaml.NodeTagFloat, Value: string(text)}, nil
 	default:
 		return nil, fmt.Errorf("a value of type %T is not expected", value)
 	}

@@ -1,0 +1,228 @@
+package generator
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"path"
+	"reflect"
+	"slices"
+	"strings"
+
+	v1 "github.com/zoetrope/markdown-view/api/v1"
+	"github.com/zoetrope/markdown-view/generator/patch"
+)
+
+// A guard holds an object before and after a patch against what a view promises whatever
+// its patches are: that its objects are found again, and that a pod which is ready serves
+// the pages.
+
+// guardPages refuses a patch of a ConfigMap that so much as names its pages: they aren't
+// there while it is patched.
+func guardPages(parsed *patch.Patch) error {
+	err := errors.New("a patch can't change, test or copy its pages: change them in spec.markdowns or where contentFrom takes them from")
+	for _, pointer := range parsed.Pointers() {
+		first, _, _ := strings.Cut(strings.TrimPrefix(pointer, "/"), "/")
+		if slices.Contains([]string{"", "data", "binaryData", "immutable"}, first) {
+			return err
+		}
+	}
+	for _, merge := range parsed.Merges {
+		if slices.ContainsFunc([]string{"data", "binaryData", "immutable", "$patch", "$retainKeys"}, merge.Names) {
+			return err
+		}
+	}
+	return nil
+}
+
+func guardConfigMap(before, after map[string]any) error {
+	if err := guardIdentity(before, after); err != nil {
+		return err
+	}
+	for field := range after {
+		if _, ok := before[field]; !ok {
+			return fmt.Errorf("a patch can change its labels and annotations only, not %.60s", field)
+		}
+	}
+	return nil
+}
+
+// guardIdentity is for all kinds.
+func guardIdentity(before, after map[string]any) error {
+	for _, field := range []string{"apiVersion", "kind"} {
+		if !reflect.DeepEqual(before[field], after[field]) {
+			return fmt.Errorf("a patch can't change its %s", field)
+		}
+	}
+	if _, ok := after["status"]; ok {
+		return errors.New("a patch can't set its status")
+	}
+	was, is := childOf(before, "metadata"), childOf(after, "metadata")
+	for _, field := range slices.Sorted(maps.Keys(union(was, is))) {
+		if field != "labels" && field != "annotations" && !reflect.DeepEqual(was[field], is[field]) {
+			return fmt.Errorf("a patch can't change its metadata.%.60s", field)
+		}
+	}
+	return guardKeys("metadata", was, is)
+}
+
+// guardKeys refuses changes of reserved labels and annotations.
+func guardKeys(at string, before, after map[string]any) error {
+	for _, field := range []string{"labels", "annotations"} {
+		was, is := childOf(before, field), childOf(after, field)
+		for _, key := range slices.Sorted(maps.Keys(union(was, is))) {
+			if v1.IsReservedKey(key) && !reflect.DeepEqual(was[key], is[key]) {
+				return fmt.Errorf("a patch can't change the key %.120s of its %s.%s, which is reserved", key, at, field)
+			}
+		}
+	}
+	return nil
+}
+
+func guardService(before, after map[string]any) error {
+	if err := guardIdentity(before, after); err != nil {
+		return err
+	}
+	if !reflect.DeepEqual(childOf(before, "spec", "selector"), childOf(after, "spec", "selector")) {
+		return errors.New("a patch can't change its spec.selector, which finds the view's pods")
+	}
+	return nil
+}
+
+func guardDeployment(before, after map[string]any) error {
+	if err := guardIdentity(before, after); err != nil {
+		return err
+	}
+	if !reflect.DeepEqual(childOf(before, "spec", "selector"), childOf(after, "spec", "selector")) {
+		return errors.New("a patch can't change its spec.selector, which finds the view's pods")
+	}
+	const template = "spec.template.metadata"
+	if err := guardKeys(template, childOf(before, "spec", "template", "metadata"), childOf(after, "spec", "template", "metadata")); err != nil {
+		return err
+	}
+	was, is := childOf(before, "spec", "template", "spec"), childOf(after, "spec", "template", "spec")
+	volumes := []string{pagesVolume}
+	if len(named(was["volumes"], assemblyVolume)) > 0 {
+		volumes = append(volumes, assemblyVolume)
+	}
+	for _, name := range volumes {
+		if !reflect.DeepEqual(named(was["volumes"], name), named(is["volumes"], name)) {
+			return fmt.Errorf("a patch can't change the pods' volume %s, which holds the pages", name)
+		}
+	}
+	if err := guardAssembler(named(was["initContainers"], AssemblerName), named(is["initContainers"], AssemblerName)); err != nil {
+		return err
+	}
+	return guardViewer(named(was["containers"], containerName), named(is["containers"], containerName), volumes)
+}
+
+func guardAssembler(before, after []map[string]any) error {
+	if len(before) != len(after) {
+		return fmt.Errorf("a patch can't add or remove the init container %s, which assembles the pages", AssemblerName)
+	}
+	for i := range before {
+		for _, field := range []string{"command", "args", "workingDir", "volumeMounts"} {
+			if !reflect.DeepEqual(before[i][field], after[i][field]) {
+				return fmt.Errorf("a patch can't change %s of the init container %s, which assembles the pages", field, AssemblerName)
+			}
+		}
+	}
+	return nil
+}
+
+func guardViewer(before, after []map[string]any, volumes []string) error {
+	if len(before) != 1 || len(after) != 1 {
+		return fmt.Errorf("a patch can't remove or rename the container %s, which serves the pages, nor add another of its name", containerName)
+	}
+	if !reflect.DeepEqual(before[0]["workingDir"], after[0]["workingDir"]) {
+		return fmt.Errorf("a patch can't change workingDir of the container %s, which is where the pages are", containerName)
+	}
+	if len(childOf(after[0], "readinessProbe")) == 0 {
+		return fmt.Errorf("a patch can't remove readinessProbe of the container %s, which tells when it serves the pages", containerName)
+	}
+	if !reflect.DeepEqual(pageMounts(before[0], volumes), pageMounts(after[0], volumes)) {
+		return fmt.Errorf("a patch can't change what the container %s mounts at %s and below, which is the pages", containerName, bookRoot)
+	}
+	return nil
+}
+
+// pageMounts returns the mounts of a container that hold the pages, which are in volumes,
+// and those that would hide some.
+func pageMounts(container map[string]any, volumes []string) []any {
+	mounts, _ := container["volumeMounts"].([]any)
+	var found []any
+	for _, mount := range mounts {
+		fields, _ := mount.(map[string]any)
+		at, _ := fields["mountPath"].(string)
+		name, _ := fields["name"].(string)
+		at = path.Clean("/" + at)
+		if slices.Contains(volumes, name) || at == bookRoot || strings.HasPrefix(at, bookRoot+"/") || at == "/" {
+			found = append(found, mount)
+		}
+	}
+	return found
+}
+
+// childOf returns a map below others; nil if there is none.
+func childOf(fields map[string]any, names ...string) map[string]any {
+	for _, name := range names {
+		fields, _ = fields[name].(map[string]any)
+	}
+	return fields
+}
+
+// named returns the entries of a list that have a name.
+func named(list any, name string) []map[string]any {
+	entries, _ := list.([]any)
+	var found []map[string]any
+	for _, entry := range entries {
+		if fields, ok := entry.(map[string]any); ok && fields["name"] == name {
+			found = append(found, fields)
+		}
+	}
+	return found
+}
+
+func union(a, b map[string]any) map[string]any {
+	all := maps.Clone(a)
+	if all == nil {
+		all = map[string]any{}
+	}
+	maps.Copy(all, b)
+	return all
+}
+
+// checkPorts returns an error if the Service leads to a port that no container declares:
+// nothing would be served, and nobody would be told.
+func (o *Output) checkPorts() error {
+	if o.Service.Spec == nil || o.Deployment.Spec == nil || o.Deployment.Spec.Template == nil || o.Deployment.Spec.Template.Spec == nil {
+		return nil // no API server takes it
+	}
+	declared := map[string]bool{}
+	pod := o.Deployment.Spec.Template.Spec
+	for _, container := range slices.Concat(pod.Containers, pod.InitContainers) {
+		for _, port := range container.Ports {
+			if port.ContainerPort != nil {
+				declared[fmt.Sprint(*port.ContainerPort)] = true
+			}
+			if port.Name != nil {
+				declared[*port.Name] = true
+			}
+		}
+	}
+	for _, port := range o.Service.Spec.Ports {
+		if port.TargetPort == nil && port.Port == nil {
+			continue
+		}
+		var target string
+		if port.TargetPort != nil {
+			target = port.TargetPort.String()
+		} else {
+			target = fmt.Sprint(*port.Port)
+		}
+		if !declared[target] {
+			return fmt.Errorf("Service %s leads to port %.60s, which no container of Deployment %s declares: set the Service's targetPort to one that is, or add the port to the container", *o.Service.Name, target, *o.Deployment.Name) //nolint:staticcheck // Service is a kind
+		}
+	}
+	return nil
+}
