@@ -80,6 +80,15 @@ test: bin/kustomize controlplane ## Run the tests; they need nothing but Go, git
 test-race: bin/kustomize ## Run those that need no cluster under the race detector, which needs a C compiler.
 	@for module in $(QUICK_MODULES); do echo "go test -race in $$module"; go -C $$module test -race ./...; done
 
+# How long the soak goes on, in Go's notation, and the seed of its actions: that of an
+# earlier run repeats them.
+SOAK ?= 30m
+SOAK_SEED ?=
+
+.PHONY: soak
+soak: controlplane ## Do random things to views, cluster and controller for SOAK (30m), and hold it all against a model.
+	SOAK=$(SOAK) SOAK_SEED=$(SOAK_SEED) go -C test test -count=1 -v -timeout 3h -run '^TestSoak$$' ./integration
+
 # How long each fuzz target runs, in Go's notation.
 FUZZTIME ?= 60s
 

@@ -18,7 +18,9 @@ type Limits struct {
 	Kept int
 	// Timeout is how long a fetch may take, with all that is done to an archive; 30 seconds.
 	Timeout time.Duration
-	// Fetches is how many artifacts are fetched at once; 12.
+	// Quick is how long a fetch may take before it counts as one that takes long; 2 seconds.
+	Quick time.Duration
+	// Fetches is how many artifacts are fetched at once, half of them those that take long; 12.
 	Fetches int
 	// FetchesOfNamespace is how many of them may be of sources in one namespace; 2.
 	FetchesOfNamespace int
@@ -45,6 +47,9 @@ func (l Limits) orDefault() Limits {
 	}
 	if l.Timeout == 0 {
 		l.Timeout = 30 * time.Second
+	}
+	if l.Quick == 0 {
+		l.Quick = 2 * time.Second
 	}
 	if l.Fetches == 0 {
 		l.Fetches = 12

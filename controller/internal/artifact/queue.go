@@ -12,6 +12,9 @@ type queue struct {
 
 	running map[string]int // by namespace
 	inUse   int
+	// slow is how many of them are known to take long: half of the limit at most, or
+	// servers that hang, in many namespaces, would hold up all others'.
+	slow    int
 	waiting map[string][]*entry
 	// turns are the namespaces with something that waits, the next one first.
 	turns []string
@@ -21,8 +24,8 @@ func newQueue(limit, limitOfNamespace int) *queue {
 	return &queue{limit: limit, limitOfNamespace: limitOfNamespace, running: map[string]int{}, waiting: map[string][]*entry{}}
 }
 
-// add has an artifact fetched in its turn. What has failed before lets the others of its
-// namespace go first.
+// add has an artifact fetched in its turn. What has failed before, or takes long, lets the
+// others of its namespace go first.
 func (q *queue) add(e *entry) {
 	namespace := e.of.Namespace
 	waiting := q.waiting[namespace]
@@ -30,9 +33,9 @@ func (q *queue) add(e *entry) {
 		q.turns = append(q.turns, namespace)
 	}
 	place := len(waiting)
-	if e.failures == 0 {
-		if retry := slices.IndexFunc(waiting, func(other *entry) bool { return other.failures > 0 }); retry >= 0 {
-			place = retry
+	if !e.goesLast() {
+		if last := slices.IndexFunc(waiting, (*entry).goesLast); last >= 0 {
+			place = last
 		}
 	}
 	q.waiting[namespace] = slices.Insert(waiting, place, e)
@@ -52,20 +55,52 @@ func (q *queue) next() *entry {
 		if running >= q.limitOfNamespace || q.inUse >= q.limit || running > 0 && q.inUse >= q.limit/2 {
 			continue
 		}
-		e := q.waiting[namespace][0]
+		place := slices.IndexFunc(q.waiting[namespace], func(e *entry) bool { return !e.slow || q.mayBeSlow() })
+		if place < 0 {
+			continue
+		}
+		e := q.waiting[namespace][place]
 		// The namespace's next turn is after all others'.
 		q.turns = append(slices.Delete(q.turns, i, i+1), namespace)
-		q.setWaiting(namespace, q.waiting[namespace][1:])
+		q.setWaiting(namespace, slices.Delete(q.waiting[namespace], place, place+1))
 		q.running[namespace]++
 		q.inUse++
+		if e.slow {
+			q.countSlow(e)
+		}
 		return e
 	}
 	return nil
 }
 
+// takesLong notes that of what is being fetched, and reports whether it may go on. If not it
+// has to be added again.
+func (q *queue) takesLong(e *entry) bool {
+	e.slow = true
+	if e.countsAsSlow {
+		return true
+	}
+	if !q.mayBeSlow() {
+		return false
+	}
+	q.countSlow(e)
+	return true
+}
+
+func (q *queue) mayBeSlow() bool { return q.slow < max(1, q.limit/2) }
+
+func (q *queue) countSlow(e *entry) {
+	e.countsAsSlow = true
+	q.slow++
+}
+
 // done makes room for others.
 func (q *queue) done(e *entry) {
 	q.inUse--
+	if e.countsAsSlow {
+		e.countsAsSlow = false
+		q.slow--
+	}
 	if q.running[e.of.Namespace]--; q.running[e.of.Namespace] == 0 {
 		delete(q.running, e.of.Namespace)
 	}

@@ -9,7 +9,8 @@ import (
 )
 
 // TestQueue adds what waits, in its order, and takes as much as there is room for. A name
-// is that of a namespace and a number; an exclamation mark says that it has failed before.
+// is that of a namespace and a number; an exclamation mark says that it has failed before,
+// a tilde that it took long.
 func TestQueue(t *testing.T) {
 	tests := map[string]struct {
 		add   string
@@ -21,6 +22,9 @@ func TestQueue(t *testing.T) {
 		"all have a limit":                                  {add: "a1 b1 c1 d1 e1", limit: 4, want: "a1 b1 c1 d1"},
 		"half is for those who have none":                   {add: "a1 a2 b1 b2 c1 c2 d1", limit: 6, want: "a1 b1 c1 d1"},
 		"what failed lets others of its namespace go first": {add: "a1! a2! a3 b1", limit: 12, want: "a3 b1 a1!"},
+		"what takes long has half":                          {add: "a1~ b1~ c1~ d1", limit: 4, want: "a1~ b1~ d1"},
+		"what takes long isn't in the way of its namespace": {add: "a1~ a2 b1~ b2", limit: 2, want: "a2 b2"},
+		"what takes long is fetched, however few are":       {add: "a1~ b1~", limit: 1, want: "a1~"},
 		"nothing waits":                                     {limit: 12},
 	}
 	for name, test := range tests {
@@ -42,7 +46,7 @@ func TestQueue(t *testing.T) {
 
 func named(name string) *entry {
 	e := &entry{key: name, of: Source{Namespace: name[:1]}}
-	e.failures = strings.Count(name, "!")
+	e.failures, e.slow = strings.Count(name, "!"), strings.Contains(name, "~")
 	return e
 }
 
@@ -65,5 +69,39 @@ func TestQueueEndsEmpty(t *testing.T) {
 	}
 	if taken != 30 || len(q.running)+len(q.waiting)+len(q.turns)+q.inUse != 0 {
 		t.Errorf("%d of 30 were taken, left is %v", taken, q)
+	}
+}
+
+// TestQueueOfWhatTakesLong: what turns out to take long goes on if there is room for that,
+// or makes room for others and is taken again when there is.
+func TestQueueOfWhatTakesLong(t *testing.T) {
+	q := newQueue(4, 2)
+	var taken []*entry
+	for _, name := range []string{"a1", "b1", "c1", "d1"} {
+		q.add(named(name))
+		taken = append(taken, q.next())
+	}
+	for i, e := range taken {
+		if want, got := i < 2, q.takesLong(e); got != want {
+			t.Errorf("%s may go on: %t, want %t", e.key, got, want)
+		}
+	}
+	if !q.takesLong(taken[0]) {
+		t.Error("what goes on already may not")
+	}
+	q.done(taken[2])
+	q.add(taken[2])
+	if e := q.next(); e != nil {
+		t.Errorf("%s was taken, though two take long", e.key)
+	}
+	q.done(taken[0])
+	if e := q.next(); e != taken[2] {
+		t.Errorf("what has waited wasn't taken, but %v", e)
+	}
+	for _, e := range taken[1:] {
+		q.done(e)
+	}
+	if q.slow+q.inUse != 0 {
+		t.Errorf("left is %v", q)
 	}
 }

@@ -103,13 +103,19 @@ type entry struct {
 	err      error
 	failures int
 	until    time.Time
-	dir      string
-	bytes    int64
-	readers  int
-	place    *list.Element
+	// slow reports whether a fetch took long, countsAsSlow whether the one that goes on is
+	// counted among those.
+	slow, countsAsSlow bool
+	dir                string
+	bytes              int64
+	readers            int
+	place              *list.Element
 	// waiters are the readers to wake.
 	waiters map[types.NamespacedName]bool
 }
+
+// goesLast reports whether other artifacts of its namespace are to be fetched before it.
+func (e *entry) goesLast() bool { return e.failures > 0 || e.slow }
 
 // NewStore returns a store that keeps artifacts from some hosts below dir, which must
 // exist. How fetches fail is written to the log.
@@ -257,11 +263,26 @@ func (s *Store) next() *entry {
 	return e
 }
 
+// errTurnOver ends a fetch that takes long while enough others do. It has not failed.
+var errTurnOver = errors.New("it takes long, and so do others: it is fetched in its next turn")
+
 // fetch fetches an artifact, and wakes its readers.
 func (s *Store) fetch(ctx context.Context, e *entry) {
-	bytes, err := s.fetcher.fetch(ctx, e.of.Namespace, e.address, e.artifact, e.dir)
+	fetchCtx, giveUp := context.WithCancelCause(ctx)
+	defer giveUp(nil)
+	quick := time.AfterFunc(s.limits.Quick, func() {
+		if !s.takesLong(e) {
+			giveUp(errTurnOver)
+		}
+	})
+	bytes, err := s.fetcher.fetch(fetchCtx, e.of.Namespace, e.address, e.artifact, e.dir)
+	quick.Stop()
 	if err != nil {
 		_ = os.RemoveAll(e.dir)
+		if errors.Is(err, errTurnOver) {
+			s.again(e)
+			return
+		}
 		if ctx.Err() == nil {
 			s.log.Error(err, "fetch an artifact", "kind", e.of.Kind, "namespace", e.of.Namespace, "name", e.of.Name,
 				"url", e.artifact.URL, "revision", e.artifact.Revision)
@@ -275,6 +296,24 @@ func (s *Store) fetch(ctx context.Context, e *entry) {
 	for _, dir := range remove {
 		_ = os.RemoveAll(dir)
 	}
+}
+
+// takesLong notes that of what is being fetched, and reports whether it may go on.
+func (s *Store) takesLong(e *entry) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	// It may have ended meanwhile.
+	goesOn := e.state != fetching || s.queue.takesLong(e)
+	s.notify()
+	return goesOn
+}
+
+// again has an artifact fetched in its next turn, as one that takes long.
+func (s *Store) again(e *entry) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.queue.done(e)
+	s.enqueue(e)
 }
 
 // finish notes what came of a fetch, and returns what has to go for it and who is to be

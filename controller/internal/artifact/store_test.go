@@ -162,6 +162,31 @@ func TestHangingServersHoldUpNobodyElse(t *testing.T) {
 	}
 }
 
+// TestHangingServersOfManyHoldUpNobodyElse has more namespaces than artifacts are fetched at
+// once. Those whose servers hang have half of the turns once that is known.
+func TestHangingServersOfManyHoldUpNobodyElse(t *testing.T) {
+	limits := Limits{}.orDefault()
+	store := newTestStore(t, limits, nil)
+	s := newServer(t, store)
+	s.hangs("hanging")
+	for i := range 2 * limits.Fetches {
+		of := Source{Kind: "GitRepository", Namespace: fmt.Sprintf("hostile-%d", i), Name: "hanging"}
+		if _, err := store.start(of, s.add(fmt.Sprintf("hanging/%d.tar.gz", i), start(t, fmt.Sprint(i)))); !isBusy(err) {
+			t.Fatalf("got %v", err)
+		}
+	}
+	began := time.Now()
+	for i := range 3 {
+		want := fmt.Sprintf("# Commit %d\n", i)
+		if content, err := store.fetched(own, s.add(fmt.Sprintf("good/%d.tar.gz", i), start(t, want))); err != nil || content != want {
+			t.Errorf("got %q, %v", content, err)
+		}
+	}
+	if took := time.Since(began); took > 8*time.Second { // what a server has to begin its answer: ten
+		t.Errorf("it took %s", took)
+	}
+}
+
 // TestUnpackingEndsInTime has an archive that is never read to its end: as large as it may
 // be, and as slow.
 func TestUnpackingEndsInTime(t *testing.T) {

@@ -245,7 +245,8 @@ func (r *Reconciler) report(ctx context.Context, state *viewState, before, view 
 	if result.err == nil {
 		r.states.succeeded(state)
 	}
-	if result.state != outcome.Served && result.requeueAfter > 0 {
+	// What stands in the way of a stalled view doesn't go by itself, and to look may cost requests.
+	if result.state != outcome.Served && result.state != outcome.Stalled && result.requeueAfter > 0 {
 		result.requeueAfter = min(result.requeueAfter, view.Spec.Interval.Duration)
 	}
 	return ctrl.Result{RequeueAfter: soonest(result.requeueAfter, state.written.Pending(r.Clock.Now()))}, result.err

@@ -281,6 +281,20 @@ func TestForeignServiceIsLeftAlone(t *testing.T) {
 	f.ready(f.reconcile("docs"), metav1.ConditionFalse, v1.ProgressingReason, "")
 }
 
+// TestConflictIsLookedAtSeldom, whatever the interval: it may cost requests, because what has
+// the name need not be in a cache.
+func TestConflictIsLookedAtSeldom(t *testing.T) {
+	f := newFixture(t, &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "docs", Name: "viewer-docs"}})
+	f.view("docs")
+	f.update("docs", func(v *v1.MarkdownView) { v.Spec.Interval = &metav1.Duration{Duration: time.Second} })
+	result, err := f.tryReconcile("docs")
+	f.Must(err)
+	f.ready(fakecluster.Get(f.Cluster, &v1.MarkdownView{}, "docs", "docs"), metav1.ConditionFalse, v1.ConflictReason, "Service viewer-docs exists")
+	if result.RequeueAfter < 10*time.Second {
+		t.Errorf("it is looked at again after %s", result.RequeueAfter)
+	}
+}
+
 func TestMissingPagesAreWaitedFor(t *testing.T) {
 	f := newFixture(t)
 	f.view("docs")

@@ -1,0 +1,297 @@
+package integration
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	gocmp "github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/fluxcd/pkg/apis/meta"
+	"github.com/fluxcd/pkg/runtime/conditions"
+
+	v1 "github.com/zoetrope/markdown-view/api/v1"
+	"github.com/zoetrope/markdown-view/generator"
+	"github.com/zoetrope/markdown-view/test/cluster"
+	"github.com/zoetrope/markdown-view/test/cluster/clustertest"
+	"github.com/zoetrope/markdown-view/test/product"
+)
+
+// holds waits until the cluster is as the model says, and checks that nobody else's object
+// was written.
+func (s *soak) holds() {
+	s.Helper()
+	deadline := time.Now().Add(soakPatience)
+	for _, view := range s.views {
+		clustertest.Eventually(s.T, max(time.Until(deadline), 10*time.Second), 200*time.Millisecond,
+			"a view to be as the model says"+view.story(s), func() string { return view.differs(s) })
+	}
+	for _, stranger := range s.strangers {
+		if touched := stranger.touched(); touched != "" {
+			s.Errorf("%T %s of somebody else in %s: %s", stranger.object, stranger.object.GetName(), stranger.tenant.namespace, touched)
+		}
+	}
+	s.wroteItsOwnOnly()
+	if s.Failed() {
+		s.FailNow()
+	}
+}
+
+// differs says in what a view differs from the model, "" in nothing.
+func (v *soakView) differs(s *soak) string {
+	if v.suspended && v.exists {
+		return ""
+	}
+	view := &v1.MarkdownView{}
+	exists := v.tenant.get(view, v.name)
+	switch {
+	case exists != v.exists:
+		return fmt.Sprintf("it exists: %t", exists)
+	case !exists && v.taken == nil:
+		return v.leftovers()
+	case !exists:
+		return ""
+	}
+	ready := conditions.Get(view, meta.ReadyCondition)
+	if ready == nil || ready.ObservedGeneration != view.Generation {
+		return fmt.Sprintf("its conditions are of an earlier generation: %v", view.Status.Conditions)
+	}
+	checkConditions(s.T, view)
+	if reasons := v.reasons(); !slices.Contains(reasons, ready.Reason) {
+		return fmt.Sprintf("it is %s, %s (%s), should be one of %s", ready.Status, ready.Reason, ready.Message, reasons)
+	}
+	if ready.Reason == v1.HealthyReason {
+		if missing := cmp.Or(v.differsFromFunction(s), v.isntServed()); missing != "" {
+			return missing
+		}
+		v.served = true
+		return ""
+	}
+	if v.served && v.taken == nil {
+		return v.isntKept()
+	}
+	return ""
+}
+
+// reasons are those that the view may give.
+func (v *soakView) reasons() []string {
+	var reasons []string
+	if v.broken {
+		reasons = append(reasons, v1.InvalidReason)
+	}
+	if v.missing && v.from == fromSource {
+		reasons = append(reasons, v1.SourceNotFoundReason)
+	} else if v.missing {
+		reasons = append(reasons, v1.PagesNotFoundReason)
+	}
+	switch {
+	case len(reasons) > 0:
+		return reasons
+	case v.taken != nil:
+		return []string{v1.ConflictReason}
+	}
+	return []string{v1.HealthyReason}
+}
+
+// differsFromFunction holds what the controller owns against what the function prints.
+func (v *soakView) differsFromFunction(s *soak) string {
+	owned, err := s.Owned(s.Context(), v.tenant.namespace, v.name)
+	if err != nil {
+		return err.Error()
+	}
+	owned = slices.DeleteFunc(owned, func(o *unstructured.Unstructured) bool {
+		return slices.ContainsFunc(s.strangers, func(g stranger) bool {
+			return g.tenant == v.tenant && g.object.GetName() == o.GetName()
+		}) || strings.HasPrefix(o.GetName(), "flood-")
+	})
+	got, err := product.Text(owned)
+	s.must(err)
+	return gocmp.Diff(v.printed(s), got)
+}
+
+// printed is what the function prints for the view and what it names. It takes a source's
+// pages from a folder.
+func (v *soakView) printed(s *soak) map[string]string {
+	s.Helper()
+	view, folder := v.object(), s.TempDir()
+	if v.from == fromSource {
+		s.must(os.Mkdir(filepath.Join(folder, "docs"), 0o700))
+		for name, text := range v.files() {
+			s.must(os.WriteFile(filepath.Join(folder, "docs", name), []byte(text), 0o600))
+		}
+		view.Spec.ContentFrom = []v1.ContentSource{{Directory: &v1.DirectorySource{Path: "docs"}}}
+	}
+	input := documents(s.T, []*unstructured.Unstructured{v.tenant.unstructured(view)})
+	for _, configMap := range v.configMaps() {
+		input += documents(s.T, []*corev1.ConfigMap{configMap})
+	}
+	objects, err := s.Render(s.Context(), folder, []byte(input))
+	s.must(err)
+	given := v.configMaps()
+	objects = slices.DeleteFunc(objects, func(o *unstructured.Unstructured) bool {
+		return slices.ContainsFunc(given, func(c *corev1.ConfigMap) bool { return o.GetKind() == "ConfigMap" && c.Name == o.GetName() })
+	})
+	texts, err := product.Text(objects)
+	s.must(err)
+	return texts
+}
+
+// isntServed says what is missing for what a Ready view says to be true.
+func (v *soakView) isntServed() string {
+	deployment := &appsv1.Deployment{}
+	v.tenant.get(deployment, generator.ViewerName(v.name))
+	revision := deployment.Spec.Template.Annotations[v1.RevisionAnnotation]
+	var pods corev1.PodList
+	v.tenant.must(v.tenant.Client.List(v.tenant.Context(), &pods, client.InNamespace(v.tenant.namespace), client.MatchingLabels(generator.Labels(v.name))))
+	serving := int32(0)
+	for i := range pods.Items {
+		pod := &pods.Items[i]
+		if pod.DeletionTimestamp != nil {
+			continue
+		}
+		if pod.Annotations[v1.RevisionAnnotation] != revision {
+			return "pod " + pod.Name + " is of another revision"
+		}
+		if slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool { return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue }) {
+			serving++
+		}
+	}
+	if serving != v.replicas {
+		return fmt.Sprintf("%d pods serve, not %d", serving, v.replicas)
+	}
+	return ""
+}
+
+// isntKept says what is missing of what was served before the view was broken.
+func (v *soakView) isntKept() string {
+	deployment := &appsv1.Deployment{}
+	switch {
+	case !v.tenant.get(deployment, generator.ViewerName(v.name)):
+		return "the Deployment of what was served last isn't there"
+	case !v.tenant.get(&corev1.Service{}, generator.ViewerName(v.name)):
+		return "the Service of what was served last isn't there"
+	case !v.tenant.get(&corev1.ConfigMap{}, "markdowns-"+v.name):
+		return "the ConfigMap of what was served last isn't there"
+	case *deployment.Spec.Replicas != v.replicas || deployment.Status.ReadyReplicas != v.replicas:
+		return fmt.Sprintf("%d of %d replicas serve what was served last, not %d", deployment.Status.ReadyReplicas, *deployment.Spec.Replicas, v.replicas)
+	}
+	return ""
+}
+
+// wroteItsOwnOnly looks at every write of the controller that the API server has done.
+func (s *soak) wroteItsOwnOnly() {
+	s.Helper()
+	now := s.mark()
+	requests, err := s.Cluster.Requests(s.Context(), s.began, cluster.By(controllerUser), cluster.Writes, cluster.Not(cluster.Events), cluster.Not(cluster.Leases))
+	s.must(err)
+	s.began = now
+	own := regexp.MustCompile(`^(markdowns-docs-\d+([.][0-9a-f]+)?|viewer-docs-\d+|docs-\d+)$`)
+	for _, r := range requests {
+		if r.Code < 300 && (!own.MatchString(r.Name) || r.Resource == "markdownviews.view.zoetrope.github.io" && r.Subresource != "status") {
+			s.Errorf("the controller wrote what isn't its own: %s", r)
+		}
+	}
+}
+
+// rests checks that nothing is asked of the API server while nothing happens. Watches end
+// now and then, and begin again. Where a Deployment of somebody else's is in the way, it is
+// tried seldom whether it still is: what isn't the controller's is in no cache.
+func (s *soak) rests(while time.Duration) {
+	s.Helper()
+	since := s.mark()
+	select {
+	case <-time.After(while):
+	case <-s.Context().Done():
+	}
+	requests, err := s.Cluster.Requests(s.Context(), since, cluster.By(controllerUser), cluster.Not(cluster.Leases),
+		func(r cluster.Request) bool {
+			return r.Verb != "watch" && !(r.Resource == "deployments.apps" && slices.ContainsFunc(s.views, func(v *soakView) bool {
+				return v.taken != nil && v.tenant.namespace == r.Namespace && generator.ViewerName(v.name) == r.Name
+			}))
+		})
+	s.must(err)
+	if len(requests) > 0 {
+		s.Errorf("%d requests in %s at rest:\n%s", len(requests), while, lines(requests))
+	}
+	s.Logf("%d requests in %s at rest", len(requests), while)
+}
+
+// soakMeasure is what a process of the controller takes at rest.
+type soakMeasure struct{ pid, goroutines, heap, resident int }
+
+func (m soakMeasure) String() string {
+	return fmt.Sprintf("process %d: %d goroutines, heap %.1f MB, resident %.1f MB", m.pid, m.goroutines, float64(m.heap)/1e6, float64(m.resident)/1e3)
+}
+
+// measure has the controller collect its garbage, and takes its measure.
+func (s *soak) measure() {
+	s.Helper()
+	state, err := s.controller.State(s.Context())
+	s.must(err)
+	if !state.Running {
+		s.Fatalf("the controller has ended: %s", state.Ended)
+	}
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", state.PID))
+	if err != nil {
+		status = []byte("VmRSS: 0") // not on Linux
+	}
+	s.measured = append(s.measured, soakMeasure{
+		pid:        state.PID,
+		heap:       s.number(s.profile("heap?debug=1&gc=1"), `# HeapAlloc = (\d+)`),
+		goroutines: s.number(s.profile("goroutine?debug=1"), `goroutine profile: total (\d+)`),
+		resident:   s.number(string(status), `VmRSS:\s+(\d+)`),
+	})
+}
+
+func (s *soak) profile(query string) string {
+	s.Helper()
+	request, err := http.NewRequestWithContext(s.Context(), http.MethodGet, "http://"+s.metrics+"/debug/pprof/"+query, http.NoBody)
+	s.must(err)
+	response, err := http.DefaultClient.Do(request)
+	s.must(err)
+	defer func() { _ = response.Body.Close() }()
+	text, err := io.ReadAll(response.Body)
+	s.must(err)
+	return string(text)
+}
+
+func (s *soak) number(text, pattern string) int {
+	s.Helper()
+	match := regexp.MustCompile(pattern).FindStringSubmatch(text)
+	if match == nil {
+		s.Fatalf("there is no %s", pattern)
+	}
+	number, err := strconv.Atoi(match[1])
+	s.must(err)
+	return number
+}
+
+// staysFlat compares what each process took first and last. What was kept of ConfigMaps that
+// were read, and of artifacts, is bounded, but not full at first.
+func (s *soak) staysFlat() {
+	s.Helper()
+	const moreGoroutines, moreHeap = 20, 16_000_000
+	first := map[int]soakMeasure{}
+	for _, m := range s.measured {
+		if _, ok := first[m.pid]; !ok {
+			first[m.pid] = m
+		}
+		before := first[m.pid]
+		if m.goroutines > before.goroutines+moreGoroutines || m.heap > before.heap+moreHeap {
+			s.Errorf("it isn't flat: first %s, then %s", before, m)
+		}
+	}
+	s.Logf("measures of %d processes; the last: %s", len(first), s.measured[len(s.measured)-1])
+}
