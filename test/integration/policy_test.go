@@ -90,7 +90,7 @@ func TestTheControllerLivesWithThePolicy(t *testing.T) {
 	f := newFixture(t)
 	f.withThePolicy(controllerUser, "nameSuffix: -of-life\n")
 	t.Run("it creates, removes keys, restores and prunes", func(t *testing.T) {
-		f := &fixture{T: t, Product: f.Product, namespace: f.namespace}
+		f := &fixture{f.For(t), f.namespace}
 		view := f.view("big")
 		view.Spec.Markdowns["start.md"] = strings.Repeat("# Start\n", 90_000)
 		view.Spec.Markdowns["next.md"] = strings.Repeat("# Next\n", 90_000)
@@ -126,7 +126,7 @@ func TestTheControllerLivesWithThePolicy(t *testing.T) {
 		f.ready("big")
 	})
 	t.Run("it takes over the tutorial's objects", func(t *testing.T) {
-		f := &fixture{T: t, Product: f.Product, namespace: f.namespace}
+		f := &fixture{f.For(t), f.namespace}
 		view := f.view("docs")
 		view.Spec.Suspend = true
 		f.create(view)
@@ -135,7 +135,7 @@ func TestTheControllerLivesWithThePolicy(t *testing.T) {
 		f.ready("docs")
 	})
 	t.Run("it takes over what the function has rendered, and prunes it", func(t *testing.T) {
-		f := &fixture{T: t, Product: f.Product, namespace: f.namespace}
+		f := &fixture{f.For(t), f.namespace}
 		rendered := f.view("rendered")
 		rendered.Spec.Markdowns["start.md"] = strings.Repeat("# Start\n", 90_000)
 		rendered.Spec.Markdowns["next.md"] = strings.Repeat("# Next\n", 90_000)
@@ -147,7 +147,7 @@ func TestTheControllerLivesWithThePolicy(t *testing.T) {
 		}
 	})
 	t.Run("it adopts what it is told to", func(t *testing.T) {
-		f := &fixture{T: t, Product: f.Product, namespace: f.namespace}
+		f := &fixture{f.For(t), f.namespace}
 		foreign := foreignObjects(f.namespace)["ConfigMap markdowns-docs"]
 		foreign.SetName("markdowns-adopted")
 		f.create(foreign)
@@ -157,7 +157,7 @@ func TestTheControllerLivesWithThePolicy(t *testing.T) {
 		f.ready("adopted")
 	})
 	t.Run("it takes over fields that don't go together with its own, before the object is the view's", func(t *testing.T) {
-		f := &fixture{T: t, Product: f.Product, namespace: f.namespace}
+		f := &fixture{f.For(t), f.namespace}
 		service := foreignObjects(f.namespace)["Service viewer-docs"].(*corev1.Service)
 		service.Name, service.Labels = "viewer-ports", generator.Labels("ports")
 		service.Spec.Ports[0].Port = 81 // beside another one it needs a name
