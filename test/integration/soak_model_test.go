@@ -27,6 +27,7 @@ import (
 	"github.com/zoetrope/markdown-view/test/cluster"
 	"github.com/zoetrope/markdown-view/test/cluster/clustertest"
 	"github.com/zoetrope/markdown-view/test/product"
+	"github.com/zoetrope/markdown-view/test/product/producttest"
 )
 
 // holds waits until the cluster is as the model says, and checks that nobody else's object
@@ -68,7 +69,7 @@ func (v *soakView) differs(s *soak) string {
 	if ready == nil || ready.ObservedGeneration != view.Generation {
 		return fmt.Sprintf("its conditions are of an earlier generation: %v", view.Status.Conditions)
 	}
-	checkConditions(s.T, view)
+	producttest.CheckConditions(s.T, view)
 	if reasons := v.reasons(); !slices.Contains(reasons, ready.Reason) {
 		return fmt.Sprintf("it is %s, %s (%s), should be one of %s", ready.Status, ready.Reason, ready.Message, reasons)
 	}

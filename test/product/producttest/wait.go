@@ -67,7 +67,7 @@ func (f *Fixture) Status(name string, want metav1.ConditionStatus, reason string
 		case ready.ObservedGeneration != view.Generation:
 			return "its Ready condition is of an earlier generation: " + ready.Message
 		}
-		checkConditions(f.T, view) // in between, too
+		CheckConditions(f.T, view) // in between, too
 		if ready.Status != want || ready.Reason != reason || !containsAll(ready.Message, words) {
 			return fmt.Sprintf("it is Ready=%s, %s: %s", ready.Status, ready.Reason, ready.Message)
 		}
@@ -91,8 +91,8 @@ func containsAll(text string, words []string) bool {
 	return true
 }
 
-// checkConditions fails the test if a view's conditions break Flux's rules.
-func checkConditions(t *testing.T, view *v1.MarkdownView) {
+// CheckConditions fails the test if a view's conditions break Flux's rules.
+func CheckConditions(t *testing.T, view *v1.MarkdownView) {
 	t.Helper()
 	checker := check.NewChecker(nil, &check.Conditions{NegativePolarity: []string{meta.StalledCondition, meta.ReconcilingCondition}})
 	checker.DisableFetch = true
