@@ -63,8 +63,11 @@ func Decide(s *Standing) (template Template, recheck time.Duration) {
 		}
 		return LastGood, 0
 	}
-	if !s.Short || s.Changed {
+	if !s.Short {
 		return Wanted, 0
+	}
+	if s.Changed {
+		return Wanted, shortPatience // it is tried, and looked at then
 	}
 	wait := shortPatience - s.ShortFor
 	if !s.Failing {

@@ -22,7 +22,7 @@ func TestDecide(t *testing.T) {
 		"pods are missing, and new ones make no progress":   {standing: Standing{Short: true, ShortFor: time.Minute, StuckFor: 20 * time.Second}, want: LastGood},
 		"pods have just gone: others may come":              {standing: Standing{Short: true, ShortFor: time.Second, Failing: true}, recheck: 2 * time.Second},
 		"pods are missing, and new ones may yet get ready":  {standing: Standing{Short: true, ShortFor: time.Minute, StuckFor: 5 * time.Second}, recheck: 15 * time.Second},
-		"pods are missing, and something new can be tried":  {standing: Standing{Short: true, ShortFor: time.Minute, Failing: true, Changed: true}},
+		"pods are missing, and something new can be tried":  {standing: Standing{Short: true, ShortFor: time.Minute, Failing: true, Changed: true}, recheck: 3 * time.Second},
 		"it has returned, and pods aren't available yet":    {standing: Standing{Returned: true, Failing: true, Short: true}, want: LastGood},
 		"it has returned, and all pods are available":       {standing: Standing{Returned: true, Complete: true}},
 		"it has returned, and something new can be tried":   {standing: Standing{Returned: true, Changed: true}},
