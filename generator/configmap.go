@@ -29,7 +29,7 @@ func configMap(view *v1.MarkdownView, s shard) *corev1ac.ConfigMapApplyConfigura
 	}
 	data[revisionKey(s.revision)] = s.revision
 
-	common := commonMetadata(view)
+	common := CommonMetadata(view)
 	object := corev1ac.ConfigMap(PagesName(view.Name, s.index), "").
 		WithLabels(common.Labels).
 		WithAnnotations(common.Annotations).

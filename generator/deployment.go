@@ -34,7 +34,7 @@ const (
 
 func deployment(view *v1.MarkdownView, files layout, shards []shard, revision string) *appsv1ac.DeploymentApplyConfiguration {
 	labels := Labels(view.Name)
-	common := commonMetadata(view)
+	common := CommonMetadata(view)
 	object := appsv1ac.Deployment(ViewerName(view.Name), "").
 		WithLabels(common.Labels).
 		WithAnnotations(common.Annotations).

@@ -6,9 +6,9 @@ import (
 	v1 "github.com/zoetrope/markdown-view/api/v1"
 )
 
-// commonMetadata returns what every object of a view carries, and its pods: our labels
+// CommonMetadata returns what every object of a view carries, and its pods: our labels
 // and what the view asks for.
-func commonMetadata(view *v1.MarkdownView) v1.CommonMetadata {
+func CommonMetadata(view *v1.MarkdownView) v1.CommonMetadata {
 	ours := Labels(view.Name)
 	if view.Spec.CommonMetadata == nil {
 		return v1.CommonMetadata{Labels: ours}

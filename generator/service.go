@@ -14,7 +14,7 @@ const (
 )
 
 func service(view *v1.MarkdownView) *corev1ac.ServiceApplyConfiguration {
-	common := commonMetadata(view)
+	common := CommonMetadata(view)
 	object := corev1ac.Service(ViewerName(view.Name), "").
 		WithLabels(common.Labels).
 		WithAnnotations(common.Annotations).

@@ -302,6 +302,7 @@ func TestRefusalStopsWhatComesAfter(t *testing.T) {
 
 func TestReplacesPods(t *testing.T) {
 	f := newFixture(t)
+	f.view.Spec.Replicas = new(int32(2))
 	replaces := func() bool {
 		plan, err := f.Plan(t.Context(), f.view, f.desired(), f.last, &f.wrote)
 		f.Must(err)
@@ -318,6 +319,11 @@ func TestReplacesPods(t *testing.T) {
 	if replaces() {
 		t.Error("to scale replaces none")
 	}
+	f.view.Spec.Replicas = new(int32(1))
+	if !replaces() {
+		t.Error("a single pod isn't spread over nodes: its template is another one")
+	}
+	f.view.Spec.Replicas = new(int32(2))
 	f.view.Spec.ViewerImage = "example.com/viewer:2"
 	if !replaces() {
 		t.Error("another image replaces them")

@@ -96,8 +96,10 @@ func (a *Applier) newCopy(ctx context.Context, view *v1.MarkdownView, pages, rev
 			data[name] = text
 		}
 	}
+	common := generator.CommonMetadata(view)
 	configMap := corev1ac.ConfigMap(generator.LastPagesName(pages, view.Name), view.Namespace).
-		WithLabels(generator.Labels(view.Name)).
+		WithLabels(common.Labels).
+		WithAnnotations(common.Annotations).
 		WithAnnotations(map[string]string{v1.LastServedAnnotation: revision}).
 		WithOwnerReferences(ownerOf(view)).
 		WithData(data)

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -74,7 +75,11 @@ func TemplateName(desired []Desired) (string, error) {
 		return "", err
 	}
 	spec, _ := fields["spec"].(map[string]any)
-	name, err := digestOf(spec["template"])
+	template := spec["template"]
+	if patched, ok := d.patched["spec"].(map[string]any); ok {
+		template = patched["template"] // it may hold what the configuration can't
+	}
+	name, err := digestOf(template)
 	return hex.EncodeToString(name[:16]), err
 }
 
@@ -86,6 +91,7 @@ func (a *Applier) Returned(ctx context.Context, desired []Desired, replicas int3
 	if err != nil || owned == nil {
 		return desired, err
 	}
+	owned.fixed = d.fixed
 	stays, err := Scaled([]Desired{*owned}, replicas)
 	return replaceDeployment(desired, stays...), err
 }
@@ -127,9 +133,11 @@ func (a *Applier) Return(ctx context.Context, view *v1.MarkdownView, desired []D
 	wanted := deploymentAmong(desired).child().desired.(*appsv1ac.DeploymentApplyConfiguration)
 	// Copies: what is desired is used again.
 	object, metadata, spec := *wanted, *wanted.ObjectMetaApplyConfiguration, *wanted.Spec
-	metadata.Annotations = map[string]string{v1.ReturnedFromAnnotation: from}
+	metadata.Annotations = maps.Clone(metadata.Annotations)
+	object.ObjectMetaApplyConfiguration = &metadata
+	object.WithAnnotations(map[string]string{v1.ReturnedFromAnnotation: from})
 	spec.Template = configuration
-	object.ObjectMetaApplyConfiguration, object.Spec = &metadata, &spec
+	object.Spec = &spec
 	d := desiredDeployment(&object)
 	if d.digest, err = digestOf(&object); err != nil {
 		return nil, false, err

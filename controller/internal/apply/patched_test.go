@@ -5,11 +5,14 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	appsv1ac "k8s.io/client-go/applyconfigurations/apps/v1"
 
+	v1 "github.com/zoetrope/markdown-view/api/v1"
 	"github.com/zoetrope/markdown-view/generator"
+	"github.com/zoetrope/markdown-view/internal/fakecluster"
 )
 
 // patchedDeployment returns the wanted Deployment as a patch has it.
@@ -153,5 +156,36 @@ func TestPatchedValuesAreSentAsTheyAre(t *testing.T) {
 	f.Must(err)
 	if writes := plan.Writes(); len(writes) > 0 {
 		t.Errorf("after a restart there is drift: %v", writes)
+	}
+}
+
+func TestPatchesStayWhileTheLastGoodPagesAreServed(t *testing.T) {
+	f := newFixture(t)
+	f.view.Spec.CommonMetadata = &v1.CommonMetadata{Labels: map[string]string{"team": "docs"}, Annotations: map[string]string{"a": "b"}}
+	f.view.Spec.Patches = []v1.Patch{{Patch: "spec: {replicas: 3, template: {spec: {priorityClassName: low}}}", Target: &v1.PatchTarget{Kind: "Deployment"}}}
+	served, _ := f.shards()
+	if copies := f.change("a.md", large("A"), served); len(copies) != 1 {
+		t.Fatalf("copied: %v", copies)
+	}
+	deployment := fakecluster.Get(f.Cluster, &appsv1.Deployment{}, "docs", "viewer-docs")
+	returned, ok, err := f.Return(t.Context(), f.view, f.desired(), deployment, served, &f.wrote)
+	f.Must(err)
+	if !ok {
+		t.Fatal("there is nothing to return to")
+	}
+	f.execute(returned)
+	stays, err := f.Returned(t.Context(), f.desired(), 1, f.last, &f.wrote)
+	f.Must(err)
+	f.execute(stays)
+	deployment = fakecluster.Get(f.Cluster, &appsv1.Deployment{}, "docs", "viewer-docs")
+	if *deployment.Spec.Replicas != 3 || deployment.Spec.Template.Spec.PriorityClassName != "low" || deployment.Annotations["a"] != "b" || ReturnedFrom(deployment) == "" {
+		t.Errorf("it has %d replicas, the priority %q and the annotations %v", *deployment.Spec.Replicas, deployment.Spec.Template.Spec.PriorityClassName, deployment.Annotations)
+	}
+	var configMaps corev1.ConfigMapList
+	f.Must(f.Admin.List(t.Context(), &configMaps))
+	for _, configMap := range configMaps.Items {
+		if configMap.Labels["team"] != "docs" || configMap.Annotations["a"] != "b" {
+			t.Errorf("%s has the labels %v and the annotations %v", configMap.Name, configMap.Labels, configMap.Annotations)
+		}
 	}
 }
