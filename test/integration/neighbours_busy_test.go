@@ -2,6 +2,7 @@ package integration
 
 import (
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"testing"
@@ -22,7 +23,10 @@ import (
 func TestABusyNeighbourDelaysNobody(t *testing.T) {
 	c, served := newSourcesCluster(t)
 	served.setUp()
-	receiver := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
+	receiver := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body) // or the server doesn't notice that the client has left
+		<-r.Context().Done()
+	}))
 	t.Cleanup(func() {
 		receiver.CloseClientConnections()
 		receiver.Close()

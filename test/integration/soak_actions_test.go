@@ -61,8 +61,18 @@ func init() { // the actions refer to the soak, which refers to them
 		{name: "kill the API server", weight: 1, cluster: func(s *soak) {
 			s.must(s.component(cluster.APIServer).Kill(s.Context()))
 			s.must(s.component(cluster.APIServer).Start(s.Context()))
+			s.restartCollector()
 		}},
 	}
+}
+
+// restartCollector has the cluster's garbage collector look at everything anew: what
+// belonged to an object that was replaced by one of its name while the collector's watch was
+// away is never collected otherwise.
+func (s *soak) restartCollector() {
+	s.Helper()
+	s.must(s.component(cluster.ControllerManager).Kill(s.Context()))
+	s.must(s.component(cluster.ControllerManager).Start(s.Context()))
 }
 
 // outage freezes a component for some seconds: less than leases last, or the cluster's own
@@ -77,6 +87,7 @@ func (s *soak) outage(name string) {
 	}
 	s.must(s.component(name).Resume(s.Context()))
 	s.must(s.Cluster.Ready(s.Context()))
+	s.restartCollector()
 }
 
 func (s *soak) editPage(v *soakView) string {
