@@ -64,6 +64,13 @@ func (a *Applier) Plan(ctx context.Context, view *v1.MarkdownView, desired []Des
 	if err != nil {
 		return nil, err
 	}
+	desired = slices.Clone(desired)
+	for i := range desired {
+		var err error
+		if desired[i], err = withoutIgnored(view, desired[i]); err != nil {
+			return nil, err
+		}
+	}
 	for i := range desired {
 		c, err := a.read(ctx, &desired[i], written)
 		if err != nil {
@@ -110,7 +117,7 @@ func (a *Applier) podsStart(ctx context.Context, view *v1.MarkdownView) (bool, e
 func (p *Plan) ReplacesPods() bool {
 	for _, step := range p.steps {
 		if _, ok := step.situation.live.(*appsv1.Deployment); ok {
-			return step.situation.exists() && step.first.drift.touches("/spec/template")
+			return step.situation.exists() && (step.first.drift.touches("/spec/template") || step.first.next.touches("/spec/template"))
 		}
 	}
 	return false
@@ -306,7 +313,7 @@ func (a *Applier) read(ctx context.Context, desired *Desired, written *Expectati
 		cached.live.SetNamespace(key.Namespace)
 		cached.live.SetName(key.Name)
 	}
-	cached.digest, cached.partial = desired.digest, desired.partial
+	cached.digest, cached.partial, cached.unremembered, cached.ignored = desired.digest, desired.partial, desired.unremembered, desired.ignored
 	cached.patched, cached.unknown = desired.patched, desired.unknown
 	if latest := written.latest(cached.String(), cached.live, a.Clock.Now()); latest != nil {
 		cached.become(latest)

@@ -111,7 +111,7 @@ func (c *child) compare() (comparison, error) {
 	if c.compared.version == version && version != "" {
 		return c.compared, nil
 	}
-	extracted, err := c.owned()
+	extracted, err := c.extract()
 	if err != nil {
 		return comparison{}, fmt.Errorf("read the managed fields of %s: %w", c, err)
 	}

@@ -41,6 +41,8 @@ const (
 	// takeOver: make other field managers' fields ours. What of them isn't wanted is
 	// drift from then on.
 	takeOver verb = "take over"
+	// giveUp: make fields that are ignored nobody's, as they are.
+	giveUp verb = "give up"
 	// removeKeys: remove keys that an apply can't, those that others own.
 	removeKeys verb = "remove keys"
 )
@@ -51,7 +53,9 @@ type action struct {
 	reason string
 	// drift is what apply and removeKeys correct.
 	drift drift
-	// managedFields is the patch of takeOver.
+	// next is what is corrected after giveUp.
+	next drift
+	// managedFields is the patch of giveUp and takeOver.
 	managedFields []ssa.JSONPatch
 	// err is that of refuse.
 	err error
@@ -95,6 +99,7 @@ type done struct {
 	applied, removedKeys  bool
 	// marked means that it was marked as edited.
 	marked bool
+	gaveUp bool
 	// tookOver is the takeOver of takenOver, tookOverAll that of all writers.
 	tookOver, tookOverAll bool
 }
@@ -201,9 +206,15 @@ func planFound(s *situation) (action, error) {
 // planDrifted decides about a child that differs from what is wanted by found.
 func planDrifted(s *situation, found drift) (action, error) {
 	edited := !s.done.marked && s.isEdited(found)
+	patch, err := s.giveUp()
+	if err != nil {
+		return action{}, err
+	}
 	switch {
 	case edited && s.mayBeMounted() && !s.isMarked():
 		return action{verb: mark, reason: "pods may have mounted what somebody has edited", edited: true}, nil
+	case patch != nil && !s.done.gaveUp: // first: an apply without them would remove them
+		return action{verb: giveUp, reason: "the view leaves " + s.ignoredPointers() + " to others", next: drift{fields: found.fields}, managedFields: patch}, nil
 	case len(found.fields) > 0 && !s.done.applied:
 		return action{verb: apply, reason: drift{fields: found.fields}.String() + " differ", drift: drift{fields: found.fields}, edited: edited}, nil
 	case s.partial:
@@ -259,11 +270,12 @@ func (c *child) takeOverFrom(managers []ssa.FieldManager) (patch []ssa.JSONPatch
 	if err != nil {
 		return nil, "", fmt.Errorf("read the managed fields of %s: %w", c, err)
 	}
+	if patch, err = c.takeOverBesideIgnored(patch, managers); err != nil {
+		return nil, "", err
+	}
 	var found []string
 	for _, entry := range c.live.GetManagedFields() {
-		if slices.ContainsFunc(managers, func(m ssa.FieldManager) bool {
-			return m.Name == entry.Manager && m.OperationType == entry.Operation
-		}) {
+		if isOf(&entry, managers) {
 			found = append(found, entry.Manager)
 		}
 	}
