@@ -55,6 +55,18 @@ func withoutIgnored(view *v1.MarkdownView, desired Desired) (Desired, error) {
 	return reduced, nil
 }
 
+// allWithoutIgnored returns what is wanted without what the view leaves to others.
+func allWithoutIgnored(view *v1.MarkdownView, desired []Desired) ([]Desired, error) {
+	desired = slices.Clone(desired)
+	for i := range desired {
+		var err error
+		if desired[i], err = withoutIgnored(view, desired[i]); err != nil {
+			return nil, err
+		}
+	}
+	return desired, nil
+}
+
 // with returns the same object with other fields.
 func (d Desired) with(fields any) (Desired, error) {
 	var changed Desired
@@ -322,11 +334,11 @@ func (c *child) ownedIf(entries []metav1.ManagedFieldsEntry) (any, error) {
 func (c *child) ignoredPointers() string {
 	pointers := make([]string, 0, len(c.ignored.paths))
 	for _, path := range c.ignored.paths {
-		pointer := ""
+		var pointer strings.Builder
 		for _, part := range path {
-			pointer += "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(part)
+			pointer.WriteString("/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(part))
 		}
-		pointers = append(pointers, pointer)
+		pointers = append(pointers, pointer.String())
 	}
 	return strings.Join(pointers, ", ")
 }

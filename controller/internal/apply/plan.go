@@ -19,13 +19,15 @@ import (
 	"github.com/zoetrope/markdown-view/generator"
 )
 
-// verb is what is done to a child. Each but nothing, leave and refuse is one request at
+// verb is what is done to a child. Each but nothing, warn, leave and refuse is one request at
 // most.
 type verb string
 
 const (
 	// nothing: it is as wanted, or as far as it can be.
 	nothing verb = "nothing"
+	// warn: it isn't as wanted, and is left so.
+	warn verb = "warn"
 	// leave: it isn't as wanted, and is corrected later: somebody keeps changing it.
 	leave verb = "leave"
 	// refuse: it is an error of the view.
@@ -51,7 +53,7 @@ const (
 type action struct {
 	verb   verb
 	reason string
-	// drift is what apply and removeKeys correct.
+	// drift is what apply and removeKeys correct, and what warn doesn't.
 	drift drift
 	// next is what is corrected after giveUp.
 	next drift
@@ -69,6 +71,10 @@ type action struct {
 type situation struct {
 	*child
 	view *v1.MarkdownView
+	// mode says what becomes of drift, and settled that it isn't undone, and nothing else
+	// is wanted than what was applied last.
+	mode    v1.DriftDetectionMode
+	settled bool
 	// last is what the last apply led to; zero if that isn't known.
 	last fingerprint
 	// withinInterval means that the last apply was within the view's interval.
@@ -112,6 +118,8 @@ func plan(s *situation) (action, error) {
 	case s.stale:
 		err := &outcome.Error{State: outcome.Unreported, Retry: staleRecheck, Message: s.String() + " has changed, which the cache doesn't show yet"}
 		return action{verb: refuse, reason: "the cache is known to be stale", err: err}, nil
+	case s.settled:
+		return planSettled(s)
 	case !s.exists():
 		return planMissing(s), nil
 	case s.done == done{} && s.refusal == nil:
@@ -179,7 +187,7 @@ func planFound(s *situation) (action, error) {
 	if refusal, refused := refuseForeign(s, s.live); refused {
 		return refusal, nil
 	}
-	if s.withinInterval && s.last.desired == s.digest && s.last.live == liveDigest(s.live) {
+	if s.withinInterval && s.last.desired == s.digest && s.last.live == liveDigest(s.live) && s.last.drifted.none() {
 		return action{verb: nothing, reason: "neither it nor what is wanted has changed since it was applied", unchanged: true}, nil
 	}
 	found, err := s.drift()
