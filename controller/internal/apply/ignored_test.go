@@ -207,7 +207,7 @@ func TestIgnoredFieldOfATakenOverObject(t *testing.T) {
 		},
 		"something else was added": {
 			change: func(d *appsv1.Deployment) {
-				d.Spec.Replicas, d.Spec.MinReadySeconds, d.Spec.RevisionHistoryLimit = new(int32(7)), 9, new(int32(3))
+				d.Spec.Replicas, d.Spec.MinReadySeconds, d.Spec.ProgressDeadlineSeconds = new(int32(7)), 9, new(int32(99))
 			},
 			writes: []string{"patch fields of Deployment viewer-docs", "apply Deployment viewer-docs"},
 		},
@@ -223,8 +223,8 @@ func TestIgnoredFieldOfATakenOverObject(t *testing.T) {
 			if diff := cmp.Diff(test.writes, f.Requests()); diff != "" {
 				t.Error(diff)
 			}
-			if d := f.deployment(); *d.Spec.Replicas != 7 || d.Spec.MinReadySeconds != 9 || d.Spec.RevisionHistoryLimit != nil {
-				t.Errorf("got %d, %d, %v", *d.Spec.Replicas, d.Spec.MinReadySeconds, d.Spec.RevisionHistoryLimit)
+			if d := f.deployment(); *d.Spec.Replicas != 7 || d.Spec.MinReadySeconds != 9 || d.Spec.ProgressDeadlineSeconds != nil {
+				t.Errorf("got %d, %d, %v", *d.Spec.Replicas, d.Spec.MinReadySeconds, d.Spec.ProgressDeadlineSeconds)
 			}
 		})
 	}
