@@ -81,11 +81,19 @@ func Generate(view *v1.MarkdownView, contents []Content) (*Output, error) {
 		Deployment:  deployment(view, files, shards, revision),
 		Service:     service(view),
 		Revision:    revision,
-		Warnings:    group(checked.warnings),
 		AllWarnings: checked.warnings,
 	}
 	if problems := output.applyPatches(view); len(problems) > 0 {
 		return nil, &InvalidError{Name: view.Name, Namespace: view.Namespace, Problems: problems}
 	}
+	problems, warnings, err := checkIgnored(view, output)
+	if err != nil {
+		return nil, err
+	}
+	if len(problems) > 0 {
+		return nil, &InvalidError{Name: view.Name, Namespace: view.Namespace, Problems: problems}
+	}
+	output.AllWarnings = append(output.AllWarnings, warnings...)
+	output.Warnings = group(output.AllWarnings)
 	return output, nil
 }

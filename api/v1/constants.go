@@ -58,6 +58,9 @@ const (
 	ConflictReason = "Conflict"
 	// ContestedReason says that somebody else keeps changing an object.
 	ContestedReason = "Contested"
+	// ObjectMissingReason says that an object without which nothing is served was deleted,
+	// and that drift is left as it is.
+	ObjectMissingReason = "ObjectMissing"
 	// ApplyFailedReason says that the API server refused an object.
 	ApplyFailedReason = "ApplyFailed"
 )

@@ -26,4 +26,9 @@ func (v *MarkdownView) Default() {
 	if v.Spec.Timeout == nil {
 		v.Spec.Timeout = &metav1.Duration{Duration: DefaultTimeout}
 	}
+	if v.Spec.DriftDetection != nil && v.Spec.DriftDetection.Mode == "" {
+		detection := *v.Spec.DriftDetection // a copy: views share what they point to
+		detection.Mode = DriftDetectionEnabled
+		v.Spec.DriftDetection = &detection
+	}
 }

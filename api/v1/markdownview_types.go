@@ -81,6 +81,76 @@ type MarkdownViewSpec struct {
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('1s') && duration(self) <= duration('24h')",message="must be at least 1s and at most 24h"
 	// +optional
 	Timeout *metav1.Duration `json:"timeout,omitempty"`
+
+	// DriftDetection says what becomes of changes that others make to the objects of the
+	// view. The function ignores it.
+	// +optional
+	DriftDetection *DriftDetection `json:"driftDetection,omitempty"`
+}
+
+// DriftDetection says what becomes of changes that others make to the objects of a view. A
+// change of the view itself is always applied.
+type DriftDetection struct {
+	// Mode is Enabled to undo them; Warn to say so in an event and in the Ready
+	// condition's message, and to leave them; Disabled not to look for them.
+	// +kubebuilder:default=Enabled
+	// +optional
+	Mode DriftDetectionMode `json:"mode,omitempty"`
+
+	// Ignore names fields that are left to others, whatever the mode. The controller
+	// doesn't set them, not even when it creates an object.
+	// +kubebuilder:validation:MaxItems=16
+	// +listType=atomic
+	// +optional
+	Ignore []IgnoreRule `json:"ignore,omitempty"`
+}
+
+// DriftDetectionMode says what becomes of drift.
+// +kubebuilder:validation:Enum=Enabled;Warn;Disabled
+type DriftDetectionMode string
+
+// Modes of drift detection.
+const (
+	DriftDetectionEnabled  DriftDetectionMode = "Enabled"
+	DriftDetectionWarn     DriftDetectionMode = "Warn"
+	DriftDetectionDisabled DriftDetectionMode = "Disabled"
+)
+
+// IgnoreRule names fields of objects that are left to others.
+//
+// +kubebuilder:validation:XValidation:rule="self.paths.all(p, ['/apiVersion', '/kind', '/metadata/name', '/metadata/namespace', '/metadata/ownerReferences', '/spec/selector', '/metadata/labels/app.kubernetes.io~1name', '/metadata/labels/app.kubernetes.io~1instance', '/metadata/labels/app.kubernetes.io~1created-by'].all(q, !(p + '/').startsWith(q + '/') && !(q + '/').startsWith(p + '/')))",message="name, labels, selector and owner of an object can't be left to others"
+// +kubebuilder:validation:XValidation:rule="self.target.kind != 'ConfigMap' || self.paths.all(p, ['/data', '/binaryData'].all(q, !(p + '/').startsWith(q + '/') && !(q + '/').startsWith(p + '/')))",message="pages can't be left to others"
+// +kubebuilder:validation:XValidation:rule="self.target.kind != 'Deployment' || self.paths.all(p, ['/spec/template/metadata/labels/app.kubernetes.io~1name', '/spec/template/metadata/labels/app.kubernetes.io~1instance', '/spec/template/metadata/labels/app.kubernetes.io~1created-by', '/spec/template/metadata/annotations/view.zoetrope.github.io~1revision', '/spec/template/spec/volumes', '/spec/template/spec/initContainers'].all(q, !(p + '/').startsWith(q + '/') && !(q + '/').startsWith(p + '/')) && !p.matches('^/spec/template/spec/containers(/[^/]*(/(name|image|volumeMounts)(/.*)?)?)?$') && !p.matches('^/spec/template/spec/containers/[^/]*/(env/[^/]*/name|ports/[^/]*/(containerPort|protocol))(/.*)?$'))",message="labels, revision, volumes, image and init containers of the pods, and what tells entries of lists apart, can't be left to others"
+// +kubebuilder:validation:XValidation:rule="self.target.kind != 'Service' || self.paths.all(p, !p.matches('^/spec/ports(/[^/]*(/(port|protocol)(/.*)?)?)?$'))",message="the Service's ports can't be left to others"
+type IgnoreRule struct {
+	// Target names the objects.
+	// +required
+	Target DriftTarget `json:"target"`
+
+	// Paths are JSON pointers (RFC 6901) to the fields: /spec/replicas. "/" in a name is
+	// written ~1, "~" is written ~0; a number counts the entries of a list, as it is
+	// generated, from 0.
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=16
+	// +kubebuilder:validation:items:MaxLength=512
+	// +kubebuilder:validation:items:Pattern=`^(/([^/~]|~[01])+)+$`
+	// +listType=atomic
+	// +required
+	Paths []string `json:"paths"`
+}
+
+// DriftTarget names generated objects.
+type DriftTarget struct {
+	// Kind of the objects.
+	// +kubebuilder:validation:Enum=ConfigMap;Deployment;Service
+	// +required
+	Kind string `json:"kind"`
+
+	// Name of the object, or a regular expression that names several; empty means all of
+	// the kind.
+	// +kubebuilder:validation:MaxLength=253
+	// +optional
+	Name string `json:"name,omitempty"`
 }
 
 // CommonMetadata holds labels and annotations.
@@ -235,6 +305,11 @@ type MarkdownViewStatus struct {
 	// LastAttemptedRevision is the revision that was to be applied last.
 	// +optional
 	LastAttemptedRevision string `json:"lastAttemptedRevision,omitempty"`
+
+	// LastAppliedDigest is the digest of the objects that were applied last, where drift is
+	// not undone: what differs from them since is drift, and not a change of the view.
+	// +optional
+	LastAppliedDigest string `json:"lastAppliedDigest,omitempty"`
 
 	// LastHandledReconcileAt is the value of the annotation
 	// reconcile.fluxcd.io/requestedAt that was seen last.

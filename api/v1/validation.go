@@ -92,7 +92,8 @@ func (s *MarkdownViewSpec) validate(at *field.Path) field.ErrorList {
 		errs = append(errs, field.Invalid(at.Child("viewerImage"), shorten(s.ViewerImage), "must not contain white space"))
 	}
 	errs = append(errs, s.CommonMetadata.validate(at.Child("commonMetadata"))...)
-	return append(errs, validatePatches(s.Patches, at.Child("patches"))...)
+	errs = append(errs, validatePatches(s.Patches, at.Child("patches"))...)
+	return append(errs, s.DriftDetection.validate(at.Child("driftDetection"))...)
 }
 
 // validateLength counts characters, as the CustomResourceDefinition does.

@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -32,20 +33,7 @@ func TestAnAutoscalerScalesAView(t *testing.T) {
 	f.serveMetrics()
 	f.create(f.view("docs"))
 	f.ready("docs")
-	f.create(&autoscalingv2.HorizontalPodAutoscaler{
-		ObjectMeta: metav1.ObjectMeta{Name: "docs", Namespace: f.namespace},
-		Spec: autoscalingv2.HorizontalPodAutoscalerSpec{
-			ScaleTargetRef: autoscalingv2.CrossVersionObjectReference{APIVersion: v1.GroupVersion.String(), Kind: v1.Kind, Name: "docs"},
-			MaxReplicas:    3,
-			Metrics: []autoscalingv2.MetricSpec{{
-				Type: autoscalingv2.ResourceMetricSourceType,
-				Resource: &autoscalingv2.ResourceMetricSource{
-					Name:   corev1.ResourceCPU,
-					Target: autoscalingv2.MetricTarget{Type: autoscalingv2.UtilizationMetricType, AverageUtilization: new(int32(50))},
-				},
-			}},
-		},
-	})
+	f.autoscale(v1.GroupVersion.String(), v1.Kind, "docs")
 	f.eventually("three replicas", func() string {
 		hpa := &autoscalingv2.HorizontalPodAutoscaler{}
 		f.get(hpa, "docs")
@@ -70,6 +58,25 @@ func TestAnAutoscalerScalesAView(t *testing.T) {
 			t.Errorf("the autoscaler isn't able to scale: %s: %s", condition.Reason, condition.Message)
 		}
 	}
+}
+
+// autoscale has an autoscaler scale an object to three replicas.
+func (f *fixture) autoscale(apiVersion, kind, name string) {
+	f.Helper()
+	f.create(&autoscalingv2.HorizontalPodAutoscaler{
+		ObjectMeta: metav1.ObjectMeta{Name: "docs", Namespace: f.namespace},
+		Spec: autoscalingv2.HorizontalPodAutoscalerSpec{
+			ScaleTargetRef: autoscalingv2.CrossVersionObjectReference{APIVersion: apiVersion, Kind: kind, Name: name},
+			MaxReplicas:    3,
+			Metrics: []autoscalingv2.MetricSpec{{
+				Type: autoscalingv2.ResourceMetricSourceType,
+				Resource: &autoscalingv2.ResourceMetricSource{
+					Name:   corev1.ResourceCPU,
+					Target: autoscalingv2.MetricTarget{Type: autoscalingv2.UtilizationMetricType, AverageUtilization: new(int32(50))},
+				},
+			}},
+		},
+	})
 }
 
 func TestKubectlScalesAView(t *testing.T) {
@@ -116,11 +123,16 @@ func (f *fixture) scale(name string, replicas, pods int) string {
 
 const metricsGroup = "metrics.k8s.io"
 
+// metricsAreServed is held while a test serves metrics.k8s.io, of which a cluster has one.
+var metricsAreServed sync.Mutex
+
 // serveMetrics serves metrics.k8s.io, by which every pod with our labels uses twice
 // the CPU that it asked for. The API server finds the test by a Service that is just
 // another name.
 func (f *fixture) serveMetrics() {
 	f.Helper()
+	metricsAreServed.Lock()
+	f.Cleanup(metricsAreServed.Unlock)
 	certificate, ca, err := shared.ServingCertificate("metrics." + f.namespace + ".svc")
 	if err != nil {
 		f.Fatal(err)

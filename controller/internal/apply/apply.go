@@ -64,12 +64,24 @@ func (a *Applier) Plan(ctx context.Context, view *v1.MarkdownView, desired []Des
 	if err != nil {
 		return nil, err
 	}
+	desired, err = allWithoutIgnored(view, desired)
+	if err != nil {
+		return nil, err
+	}
+	mode, settled := view.DriftMode(), false
+	if mode != v1.DriftDetectionEnabled {
+		changed, err := last.changed(view, desired)
+		if err != nil {
+			return nil, err
+		}
+		settled = !changed
+	}
 	for i := range desired {
 		c, err := a.read(ctx, &desired[i], written)
 		if err != nil {
 			return nil, err
 		}
-		s := &situation{child: c, view: view, last: last[c.String()]}
+		s := &situation{child: c, view: view, mode: mode, settled: settled, last: last[c.String()]}
 		s.now = a.Clock.Now()
 		s.recent = a.Clock.Since(view.CreationTimestamp.Time) < collectionTime
 		s.stale = written.isStale(s.String(), c.live.GetResourceVersion(), a.Clock.Now())
@@ -110,7 +122,7 @@ func (a *Applier) podsStart(ctx context.Context, view *v1.MarkdownView) (bool, e
 func (p *Plan) ReplacesPods() bool {
 	for _, step := range p.steps {
 		if _, ok := step.situation.live.(*appsv1.Deployment); ok {
-			return step.situation.exists() && step.first.drift.touches("/spec/template")
+			return step.situation.exists() && step.first.verb != warn && (step.first.drift.touches("/spec/template") || step.first.next.touches("/spec/template"))
 		}
 	}
 	return false
@@ -120,7 +132,7 @@ func (p *Plan) ReplacesPods() bool {
 func (p *Plan) Writes() []string {
 	var writes []string
 	for _, step := range p.steps {
-		if step.first.verb != nothing {
+		if step.first.verb != nothing && step.first.verb != warn {
 			writes = append(writes, fmt.Sprintf("%s (%s)", step.situation, step.first.verb))
 		}
 	}
@@ -145,6 +157,8 @@ type Report struct {
 	// Corrections are what was corrected without the view having asked for something
 	// else.
 	Corrections []Correction
+	// Drifts are what was found changed and is left so, if that is news.
+	Drifts []Drift
 	// Fights are the objects that somebody keeps changing.
 	Fights []string
 	// Recheck is when to look at them again; 0 if there are none.
@@ -154,9 +168,7 @@ type Report struct {
 // fought notes that an object is fought over.
 func (r *Report) fought(s *situation, recheck time.Duration) {
 	r.Fights = append(r.Fights, s.String())
-	if r.Recheck == 0 || recheck < r.Recheck {
-		r.Recheck = recheck
-	}
+	r.recheckIn(recheck)
 }
 
 // Correction is an object that wasn't as it had been applied.
@@ -167,10 +179,30 @@ type Correction struct {
 	Message string
 }
 
+// Settled reports whether nothing is written for the view, whatever has become of its
+// objects.
+func (p *Plan) Settled() bool {
+	return slices.ContainsFunc(p.steps, func(s step) bool { return s.situation.settled })
+}
+
+// Missing lists the objects of a kind that aren't there, and that Execute doesn't create.
+func (p *Plan) Missing(kinds ...string) []string {
+	var missing []string
+	for _, step := range p.steps {
+		if s := step.situation; s.settled && !s.exists() && slices.Contains(kinds, s.gvk.Kind) {
+			missing = append(missing, s.String())
+		}
+	}
+	return missing
+}
+
 // Execute brings each object to what is wanted, in order, and stops at the first that
 // can't be: a Deployment must not ask for pages that aren't there. What was done until
 // then is reported also if there is an error.
 func (a *Applier) Execute(ctx context.Context, p *Plan) (report Report, err error) {
+	if slices.ContainsFunc(p.steps, func(s step) bool { return !s.situation.settled }) {
+		p.last.forgetDrift()
+	}
 	for _, step := range p.steps {
 		if err := a.execute(ctx, p, step, &report); err != nil {
 			return report, err
@@ -186,20 +218,8 @@ func (a *Applier) execute(ctx context.Context, p *Plan, step step, report *Repor
 	for range maxActions {
 		ctrl.LoggerFrom(ctx).V(1).Info("planned", "object", s.String(), "action", next.verb, "reason", next.reason)
 		switch next.verb {
-		case nothing:
-			if next.unchanged {
-				if s.last.fight.goesOn(s.now) {
-					report.fought(s, s.last.fight.over().Sub(s.now))
-				}
-				return nil
-			}
-			if err := a.finish(p.last, s, existed, corrected, report); err != nil {
-				return err
-			}
-			if f := p.last[s.String()].fight; f.goesOn(s.now) {
-				report.fought(s, f.over().Sub(s.now))
-			}
-			return nil
+		case nothing, warn:
+			return a.end(p.last, s, next, existed, corrected, report)
 		case leave:
 			report.fought(s, s.last.fight.until.Sub(s.now))
 			return nil
@@ -221,6 +241,25 @@ func (a *Applier) execute(ctx context.Context, p *Plan, step step, report *Repor
 	return fmt.Errorf("apply %s: it isn't as wanted after %d actions", s, maxActions)
 }
 
+// end is for a child about which there is nothing more to do.
+func (a *Applier) end(last LastApplied, s *situation, next action, existed bool, corrected drift, report *Report) error {
+	switch {
+	case s.settled && next.unchanged:
+		return nil
+	case s.settled:
+		a.note(last, s, next.drift, report)
+		return nil
+	case !next.unchanged:
+		if err := a.finish(last, s, existed, corrected, report); err != nil {
+			return err
+		}
+	}
+	if f := last[s.String()].fight; f.goesOn(s.now) {
+		report.fought(s, f.over().Sub(s.now))
+	}
+	return nil
+}
+
 // maxActions is more than any object needs: something changes it as fast as it is
 // corrected.
 const maxActions = 10
@@ -237,7 +276,11 @@ func (a *Applier) finish(last LastApplied, s *situation, existed bool, corrected
 	if err != nil {
 		return err
 	}
-	now.insisted = !left.none()
+	now.insisted, now.telling = !left.none(), s.last.telling
+	if s.mode == v1.DriftDetectionWarn && now.insisted {
+		now.drifted = left
+		report.drift(s.child, left)
+	}
 	defer func() { last[s.String()] = now }()
 	if s.last.desired != now.desired {
 		return nil
@@ -306,7 +349,7 @@ func (a *Applier) read(ctx context.Context, desired *Desired, written *Expectati
 		cached.live.SetNamespace(key.Namespace)
 		cached.live.SetName(key.Name)
 	}
-	cached.digest, cached.partial = desired.digest, desired.partial
+	cached.digest, cached.partial, cached.unremembered, cached.ignored = desired.digest, desired.partial, desired.unremembered, desired.ignored
 	cached.patched, cached.unknown = desired.patched, desired.unknown
 	if latest := written.latest(cached.String(), cached.live, a.Clock.Now()); latest != nil {
 		cached.become(latest)

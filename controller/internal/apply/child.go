@@ -35,6 +35,13 @@ type Desired struct {
 	// partial means that it isn't known whether this is all that is wanted of the object:
 	// nothing is removed from it.
 	partial bool
+	// unremembered means that it is what our field manager owns, and that nothing else is
+	// remembered of what was applied: there is nothing to compare it with.
+	unremembered bool
+	// asked means that it differs from what was applied because the view asks for it.
+	asked bool
+	// ignored is what is left to others; nil if that is nothing.
+	ignored *ignored
 }
 
 // DesiredOf lists the objects that a view wants, with the view as owner, in the order
@@ -102,8 +109,9 @@ type child struct {
 	// restless means that others write the object's status all the time, so that its
 	// version tells nothing about what an apply was decided on.
 	restless bool
-	// partial is that of Desired.
-	partial bool
+	// partial, unremembered and ignored are those of Desired.
+	partial, unremembered bool
+	ignored               *ignored
 
 	compared comparison
 }

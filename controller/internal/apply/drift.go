@@ -85,17 +85,27 @@ func (c *child) drift() (drift, error) {
 	if c.unwanted != nil {
 		found.unwanted = c.unwanted()
 	}
-	if equality.Semantic.DeepEqual(compared.desired, compared.owned) {
-		return found, nil
-	}
-	patch, err := jsondiff.Compare(compared.owned, compared.desired)
-	if err != nil {
+	if found.fields, err = fieldsBetween(compared.owned, compared.desired); err != nil {
 		return drift{}, fmt.Errorf("compare %s: %w", c, err)
 	}
-	for _, operation := range patch {
-		found.fields = append(found.fields, cmp.Or(operation.Path, "/"))
-	}
 	return found, nil
+}
+
+// fieldsBetween lists JSON pointers of the fields in which what is owned differs from what
+// is wanted.
+func fieldsBetween(owned, desired map[string]any) ([]string, error) {
+	if equality.Semantic.DeepEqual(desired, owned) {
+		return nil, nil
+	}
+	patch, err := jsondiff.Compare(owned, desired)
+	if err != nil {
+		return nil, err
+	}
+	var fields []string
+	for _, operation := range patch {
+		fields = append(fields, cmp.Or(operation.Path, "/"))
+	}
+	return fields, nil
 }
 
 // comparison holds the fields that are wanted and those that our field manager owns in
@@ -111,7 +121,7 @@ func (c *child) compare() (comparison, error) {
 	if c.compared.version == version && version != "" {
 		return c.compared, nil
 	}
-	extracted, err := c.owned()
+	extracted, err := c.extract()
 	if err != nil {
 		return comparison{}, fmt.Errorf("read the managed fields of %s: %w", c, err)
 	}

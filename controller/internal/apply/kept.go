@@ -103,6 +103,7 @@ func (a *Applier) ownedNow(ctx context.Context, desired *Desired, last LastAppli
 		return nil, fmt.Errorf("%s isn't among what is kept", c)
 	}
 	// Who has set a field since owns it in our place.
+	found.unremembered = true
 	found.partial = now.owned != last[c.String()].owned && len(writersOf(c.live)) > 0
 	return &found, found.seal()
 }
@@ -114,7 +115,7 @@ func serviceOf(view *v1.MarkdownView) (Desired, error) {
 		return Desired{}, err
 	}
 	service := desiredService(output.Service.WithOwnerReferences(ownerOf(view)))
-	service.patched = output.PatchedService
+	service.unremembered, service.patched = true, output.PatchedService
 	return service, service.seal()
 }
 
@@ -137,9 +138,11 @@ func Scaled(objects []Desired, replicas int32) ([]Desired, error) {
 		if ok && deployment.Spec != nil && !d.fixed {
 			resized, spec := *deployment, *deployment.Spec
 			resized.Spec = spec.WithReplicas(replicas)
-			partial, patched := d.partial, d.patched
+			before := d
 			d = desiredDeployment(&resized)
-			d.partial, d.patched = partial, withReplicas(patched, replicas)
+			d.partial, d.unremembered, d.patched = before.partial, before.unremembered, withReplicas(before.patched, replicas)
+			// Where somebody else has set them since, that isn't known to be asked for.
+			d.asked = deployment.Spec.Replicas != nil && *deployment.Spec.Replicas != replicas
 			if err := d.seal(); err != nil {
 				return nil, err
 			}

@@ -34,6 +34,10 @@ type fingerprint struct {
 	editedSince time.Time
 	// fight is what is known of somebody who keeps changing the object.
 	fight fight
+	// drifted is what was found changed since, and left so, when it was as live names it.
+	drifted drift
+	// telling bounds how often that is told.
+	telling fight
 }
 
 // digest names contents.
@@ -51,8 +55,9 @@ func (l LastApplied) AreCurrent(names []string, configMaps []corev1.ConfigMap, w
 		if latest := written.latest(object, live, now); latest != nil {
 			live = latest
 		}
-		if live.GetResourceVersion() == "" || l[object].live != liveDigest(live) {
-			return false
+		known, remembered := l[object]
+		if now := (&child{live: live}).liveDigest(); !remembered || known.live != now {
+			return false // gone without a note, or another
 		}
 	}
 	return true

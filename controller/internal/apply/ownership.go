@@ -73,9 +73,7 @@ func isListed(view *v1.MarkdownView, kind schema.GroupVersionKind, name string) 
 // appliedByUs reports whether our field manager has applied an object: it has an entry for
 // it, which goes with the object. Whoever makes another one of the name makes it without.
 func appliedByUs(object metav1.Object) bool {
-	return slices.ContainsFunc(object.GetManagedFields(), func(entry metav1.ManagedFieldsEntry) bool {
-		return entry.Manager == generator.FieldManager && entry.Operation == metav1.ManagedFieldsOperationApply && entry.Subresource == ""
-	})
+	return slices.ContainsFunc(object.GetManagedFields(), func(entry metav1.ManagedFieldsEntry) bool { return isOurs(&entry) })
 }
 
 // Adopts reports whether a view may take over objects that were not generated from it.

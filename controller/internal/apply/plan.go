@@ -19,13 +19,15 @@ import (
 	"github.com/zoetrope/markdown-view/generator"
 )
 
-// verb is what is done to a child. Each but nothing, leave and refuse is one request at
+// verb is what is done to a child. Each but nothing, warn, leave and refuse is one request at
 // most.
 type verb string
 
 const (
 	// nothing: it is as wanted, or as far as it can be.
 	nothing verb = "nothing"
+	// warn: it isn't as wanted, and is left so.
+	warn verb = "warn"
 	// leave: it isn't as wanted, and is corrected later: somebody keeps changing it.
 	leave verb = "leave"
 	// refuse: it is an error of the view.
@@ -41,6 +43,8 @@ const (
 	// takeOver: make other field managers' fields ours. What of them isn't wanted is
 	// drift from then on.
 	takeOver verb = "take over"
+	// giveUp: make fields that are ignored nobody's, as they are.
+	giveUp verb = "give up"
 	// removeKeys: remove keys that an apply can't, those that others own.
 	removeKeys verb = "remove keys"
 )
@@ -49,9 +53,11 @@ const (
 type action struct {
 	verb   verb
 	reason string
-	// drift is what apply and removeKeys correct.
+	// drift is what apply and removeKeys correct, and what warn doesn't.
 	drift drift
-	// managedFields is the patch of takeOver.
+	// next is what is corrected after giveUp.
+	next drift
+	// managedFields is the patch of giveUp and takeOver.
 	managedFields []ssa.JSONPatch
 	// err is that of refuse.
 	err error
@@ -65,6 +71,10 @@ type action struct {
 type situation struct {
 	*child
 	view *v1.MarkdownView
+	// mode says what becomes of drift, and settled that it isn't undone, and nothing else
+	// is wanted than what was applied last.
+	mode    v1.DriftDetectionMode
+	settled bool
 	// last is what the last apply led to; zero if that isn't known.
 	last fingerprint
 	// withinInterval means that the last apply was within the view's interval.
@@ -95,6 +105,7 @@ type done struct {
 	applied, removedKeys  bool
 	// marked means that it was marked as edited.
 	marked bool
+	gaveUp bool
 	// tookOver is the takeOver of takenOver, tookOverAll that of all writers.
 	tookOver, tookOverAll bool
 }
@@ -107,6 +118,8 @@ func plan(s *situation) (action, error) {
 	case s.stale:
 		err := &outcome.Error{State: outcome.Unreported, Retry: staleRecheck, Message: s.String() + " has changed, which the cache doesn't show yet"}
 		return action{verb: refuse, reason: "the cache is known to be stale", err: err}, nil
+	case s.settled:
+		return planSettled(s)
 	case !s.exists():
 		return planMissing(s), nil
 	case s.done == done{} && s.refusal == nil:
@@ -174,7 +187,7 @@ func planFound(s *situation) (action, error) {
 	if refusal, refused := refuseForeign(s, s.live); refused {
 		return refusal, nil
 	}
-	if s.withinInterval && s.last.desired == s.digest && s.last.live == liveDigest(s.live) {
+	if s.withinInterval && s.last.desired == s.digest && s.last.live == liveDigest(s.live) && s.last.drifted.none() {
 		return action{verb: nothing, reason: "neither it nor what is wanted has changed since it was applied", unchanged: true}, nil
 	}
 	found, err := s.drift()
@@ -201,9 +214,15 @@ func planFound(s *situation) (action, error) {
 // planDrifted decides about a child that differs from what is wanted by found.
 func planDrifted(s *situation, found drift) (action, error) {
 	edited := !s.done.marked && s.isEdited(found)
+	patch, err := s.giveUp()
+	if err != nil {
+		return action{}, err
+	}
 	switch {
 	case edited && s.mayBeMounted() && !s.isMarked():
 		return action{verb: mark, reason: "pods may have mounted what somebody has edited", edited: true}, nil
+	case patch != nil && !s.done.gaveUp: // first: an apply without them would remove them
+		return action{verb: giveUp, reason: "the view leaves " + s.ignoredPointers() + " to others", next: drift{fields: found.fields}, managedFields: patch}, nil
 	case len(found.fields) > 0 && !s.done.applied:
 		return action{verb: apply, reason: drift{fields: found.fields}.String() + " differ", drift: drift{fields: found.fields}, edited: edited}, nil
 	case s.partial:
@@ -259,11 +278,12 @@ func (c *child) takeOverFrom(managers []ssa.FieldManager) (patch []ssa.JSONPatch
 	if err != nil {
 		return nil, "", fmt.Errorf("read the managed fields of %s: %w", c, err)
 	}
+	if patch, err = c.takeOverBesideIgnored(patch, managers); err != nil {
+		return nil, "", err
+	}
 	var found []string
 	for _, entry := range c.live.GetManagedFields() {
-		if slices.ContainsFunc(managers, func(m ssa.FieldManager) bool {
-			return m.Name == entry.Manager && m.OperationType == entry.Operation
-		}) {
+		if isOf(&entry, managers) {
 			found = append(found, entry.Manager)
 		}
 	}

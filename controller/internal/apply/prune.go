@@ -14,7 +14,8 @@ import (
 )
 
 // Prune deletes the ConfigMaps that a view no longer has pages for, and their copies, forgets them, and
-// returns what it deleted. It is for when no pod mounts them any more.
+// returns what it deleted. It is for when no pod mounts them any more. Where drift isn't
+// undone, what others have made stays.
 func (a *Applier) Prune(ctx context.Context, view *v1.MarkdownView, wanted []string, last LastApplied, written *Expectations) (deleted []string, err error) {
 	var list corev1.ConfigMapList
 	if err := a.Client.List(ctx, &list, OfView(view)...); err != nil {
@@ -23,7 +24,7 @@ func (a *Applier) Prune(ctx context.Context, view *v1.MarkdownView, wanted []str
 	for i := range list.Items {
 		configMap := &list.Items[i]
 		object := "ConfigMap " + configMap.Name
-		if !prunable(view, configMap, wanted) || written.isDeleted(object, configMap.UID, a.Clock.Now()) {
+		if !prunable(view, configMap, wanted) || view.DriftMode() != v1.DriftDetectionEnabled && !appliedByUs(configMap) || written.isDeleted(object, configMap.UID, a.Clock.Now()) {
 			continue
 		}
 		preconditions := client.Preconditions{UID: &configMap.UID, ResourceVersion: &configMap.ResourceVersion}

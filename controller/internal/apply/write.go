@@ -38,6 +38,9 @@ func (a *Applier) write(ctx context.Context, s *situation, next action, refused 
 	case mark:
 		s.done.marked = true
 		return a.mark(ctx, s)
+	case giveUp:
+		s.done.gaveUp = true
+		return a.takeOver(ctx, s.child, next)
 	case takeOver:
 		s.done.tookOver, s.done.tookOverAll = s.done.tookOver || !refused, refused
 		s.done.applied, s.done.removedKeys = false, false
@@ -84,7 +87,7 @@ func (a *Applier) serverSideApply(ctx context.Context, c *child, uid types.UID, 
 	return nil
 }
 
-// takeOver makes other field managers' fields ours.
+// takeOver changes who owns which fields.
 func (a *Applier) takeOver(ctx context.Context, c *child, next action) error {
 	// Not "test", which is refused as invalid when it fails; a version that isn't the
 	// object's any more is a conflict.
@@ -97,7 +100,7 @@ func (a *Applier) takeOver(ctx context.Context, c *child, next action) error {
 		return fmt.Errorf("encode the managed fields of %s: %w", c, err)
 	}
 	if err := a.Client.Patch(ctx, c.live, client.RawPatch(types.JSONPatchType, body), client.FieldOwner(generator.FieldManager)); err != nil {
-		return staleVersion(fmt.Errorf("take over the fields of %s: %w", c, err))
+		return staleVersion(fmt.Errorf("change who owns fields of %s: %w", c, err))
 	}
 	return nil
 }

@@ -12,6 +12,9 @@ import (
 // restarts otherwise, and for a rollout slot. It returns what a view comes to that has to
 // wait for that, or that this fails for; nil if pods have the right pages or get them.
 func (r *Reconciler) restartEdited(ctx context.Context, view *v1.MarkdownView, state *viewState, plan *apply.Plan, applied *apply.Report, good lastGood) *result {
+	if plan.Settled() {
+		return nil // edits are left as they are, and so are the pods
+	}
 	state.lastApplied.Trust()
 	if good.returned || len(applied.Fights) > 0 {
 		return nil

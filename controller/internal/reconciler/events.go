@@ -18,6 +18,7 @@ import (
 // Reason and actions of events beside those that conditions have.
 const (
 	driftCorrectedReason = "DriftCorrected"
+	driftDetectedReason  = "DriftDetected"
 	pagesWarningReason   = "PagesWarning"
 	reconcileAction      = "Reconcile"
 )
@@ -36,15 +37,14 @@ func (r *Reconciler) recordTransition(before, view *v1.MarkdownView) {
 }
 
 // outcomeChanged reports whether the Ready condition has changed. The counts of a
-// rollout, and how what is kept is meanwhile, are no change.
+// rollout, how what is kept is meanwhile, and drift, which has an event of its own, are no
+// change.
 func outcomeChanged(was, view *v1.MarkdownView) bool {
 	old, now := conditions.Get(was, meta.ReadyCondition), conditions.Get(view, meta.ReadyCondition)
 	if now == nil || old == nil || old.Status != now.Status || old.Reason != now.Reason {
 		return now != nil
 	}
-	before, _, _ := strings.Cut(old.Message, detailSeparator)
-	after, _, _ := strings.Cut(now.Message, detailSeparator)
-	return before != after && now.Reason != v1.ProgressingReason
+	return withoutAsides(old.Message) != withoutAsides(now.Message) && now.Reason != v1.ProgressingReason
 }
 
 // recordCorrections emits one event for each object that was not as it should be.

@@ -2,7 +2,6 @@ package reconciler
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -73,6 +72,7 @@ func (r *Reconciler) keepObjects(ctx context.Context, view *v1.MarkdownView, sta
 	}
 	applied, err := r.Applier.Execute(ctx, plan)
 	r.recordCorrections(view, applied.Corrections)
+	r.recordDrifts(ctx, view, applied.Drifts)
 	fault.written = append(fault.written, applied.Written...)
 	fault.requeueAfter = soonest(soonest(fault.requeueAfter, applied.Recheck), good.recheck)
 	if err != nil {
@@ -126,10 +126,15 @@ func configMapsIn(inventory *v1.Inventory) []string {
 // detailSeparator stands between what is wrong with what is wanted and with what is kept.
 const detailSeparator = "; of the pages of before: "
 
-// withDetail is a message with what is wrong with what is kept.
+// withDetail is a message with what is wrong with what is kept, and with drift that is left
+// as it is.
 func (r *result) withDetail() string {
-	if r.detail == "" {
-		return r.message
+	message := r.message
+	if r.detail != "" {
+		message += detailSeparator + r.detail
 	}
-	return fmt.Sprint(r.message, detailSeparator, r.detail)
+	if r.drift != "" {
+		message += driftSeparator + r.drift
+	}
+	return message
 }

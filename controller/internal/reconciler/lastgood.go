@@ -80,6 +80,9 @@ func (r *Reconciler) useLastGood(ctx context.Context, view *v1.MarkdownView, sta
 		good.objects, err = r.Applier.Returned(ctx, wanted, *view.Spec.Replicas, state.lastApplied, &state.written)
 		return good, err
 	}
+	if view.DriftMode() != v1.DriftDetectionEnabled {
+		return good, nil // it may be drift that fails, and is left
+	}
 	now, log := r.Clock.Now(), ctrl.LoggerFrom(ctx).WithValues("revision", served)
 	if good.recheck = state.short.vain.Add(progressRefresh).Sub(now); good.recheck > 0 {
 		return good, nil
@@ -100,9 +103,9 @@ func (r *Reconciler) useLastGood(ctx context.Context, view *v1.MarkdownView, sta
 
 // copyServed copies the pages that were served last before others take their place, and
 // returns what it wrote.
-func (r *Reconciler) copyServed(ctx context.Context, view *v1.MarkdownView, state *viewState, good lastGood) (written []string, err error) {
-	if good.returned {
-		return nil, nil // other pages aren't wanted than those that failed
+func (r *Reconciler) copyServed(ctx context.Context, view *v1.MarkdownView, state *viewState, planned *apply.Plan, good lastGood) (written []string, err error) {
+	if good.returned || planned.Settled() {
+		return nil, nil // other pages aren't wanted than those that failed, or were applied
 	}
 	copies, err := r.Applier.Copies(ctx, view, good.objects, good.served, &state.written)
 	if err != nil || len(copies) == 0 {

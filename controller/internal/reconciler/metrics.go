@@ -25,6 +25,7 @@ type Metrics struct {
 	perView  bool
 	duration *prometheus.HistogramVec
 	drift    *prometheus.CounterVec
+	left     *prometheus.CounterVec
 	// pageBytes returns the size of a view's pages; 0 if it isn't known.
 	pageBytes func(types.NamespacedName) int64
 }
@@ -62,11 +63,16 @@ func NewMetrics(reader client.Reader, perView bool) *Metrics {
 			Name: "markdownview_drift_corrected_total",
 			Help: "How many objects were found changed and were corrected, by kind.",
 		}, []string{"kind"}),
+		left: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "markdownview_drift_detected_total",
+			Help: "How many objects were found changed and were left so, by kind.",
+		}, []string{"kind"}),
 		pageBytes: func(types.NamespacedName) int64 { return 0 }, // until there is a reconciler
 	}
 	// Served from the start, or Prometheus would see no increase in the first.
 	for _, kind := range []string{"ConfigMap", "Deployment", "Service"} {
 		m.drift.WithLabelValues(kind)
+		m.left.WithLabelValues(kind)
 	}
 	return m
 }
@@ -75,6 +81,7 @@ func NewMetrics(reader client.Reader, perView bool) *Metrics {
 func (m *Metrics) Describe(ch chan<- *prometheus.Desc) {
 	m.duration.Describe(ch)
 	m.drift.Describe(ch)
+	m.left.Describe(ch)
 	ch <- infoDesc
 	if m.perView {
 		ch <- conditionDesc
@@ -86,6 +93,7 @@ func (m *Metrics) Describe(ch chan<- *prometheus.Desc) {
 func (m *Metrics) Collect(ch chan<- prometheus.Metric) {
 	m.duration.Collect(ch)
 	m.drift.Collect(ch)
+	m.left.Collect(ch)
 	var views v1.MarkdownViewList
 	if err := m.reader.List(context.Background(), &views, client.UnsafeDisableDeepCopy); err != nil {
 		ch <- prometheus.NewInvalidMetric(infoDesc, err)
@@ -139,6 +147,10 @@ func (m *Metrics) durationLabels(view types.NamespacedName) []string {
 
 func (m *Metrics) driftCorrected(kind string) {
 	m.drift.WithLabelValues(kind).Inc()
+}
+
+func (m *Metrics) driftDetected(kind string) {
+	m.left.WithLabelValues(kind).Inc()
 }
 
 // forget drops the series of a view that is gone.

@@ -14,6 +14,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -121,7 +122,7 @@ func (r *Reconciler) reconcile(ctx context.Context, view *v1.MarkdownView, state
 			return r.keep(ctx, view, state, waitingForSlot(inUse))
 		}
 	}
-	copied, err := r.copyServed(ctx, view, state, good)
+	copied, err := r.copyServed(ctx, view, state, plan, good)
 	if err != nil {
 		return r.keep(ctx, view, state, failure(err))
 	}
@@ -129,27 +130,27 @@ func (r *Reconciler) reconcile(ctx context.Context, view *v1.MarkdownView, state
 	applied, err := r.Applier.Execute(ctx, plan)
 	applied.Written = append(copied, applied.Written...)
 	r.recordCorrections(view, applied.Corrections)
+	r.recordDrifts(ctx, view, applied.Drifts)
 	if err != nil {
 		failed := failure(err)
 		failed.written = applied.Written
 		return failed
 	}
-	newRollout := noteApplied(view, state, &rendered, fresh)
+	newRollout, warnings := noteApplied(view, state, &rendered, fresh, good)
 	if waits := r.restartEdited(ctx, view, state, plan, &applied, good); waits != nil {
 		waits.written = applied.Written
 		return *waits
 	}
-	checked := r.checkRollout(ctx, view, state, plan.Deployment(), newRollout, good)
+	checked := r.check(ctx, view, state, plan, newRollout, good)
 	checked.written = applied.Written
+	checked.requeueAfter = soonest(checked.requeueAfter, applied.Recheck)
 	if checked.state == outcome.Served {
 		checked = r.prune(ctx, view, state, rendered.configMaps, checked)
 	}
 	if len(applied.Fights) > 0 {
 		checked = fought(checked, applied)
 	}
-	if newRollout {
-		checked.warnings = rendered.warnings
-	}
+	checked.warnings = warnings
 	return checked
 }
 
@@ -176,15 +177,22 @@ func (r *Reconciler) wanted(ctx context.Context, view *v1.MarkdownView, state *v
 }
 
 // noteApplied notes what was applied, in the status and in memory, and reports whether
-// that is rolled out anew.
-func noteApplied(view *v1.MarkdownView, state *viewState, rendered *rendering, fresh bool) (newRollout bool) {
+// that is rolled out anew, and what is to be told of it.
+func noteApplied(view *v1.MarkdownView, state *viewState, rendered *rendering, fresh bool, good lastGood) (newRollout bool, warnings []generator.Problem) {
+	otherWarnings := state.rendered.key != "" && !slices.Equal(state.rendered.warnings, rendered.warnings)
 	otherPages := fresh && state.remember(*rendered)
 	status := &view.Status
 	// The source's revision and the pages' digest change independently: check both.
 	newRollout = otherPages || status.LastAppliedRevision != status.LastAttemptedRevision
 	status.LastAppliedRevision = status.LastAttemptedRevision
 	status.Inventory = inventoryOf(view, rendered)
-	return newRollout
+	if status.LastAppliedDigest = rendered.digest; good.returned {
+		status.LastAppliedDigest = "" // what is wanted is still to be applied
+	}
+	if newRollout || otherWarnings {
+		warnings = rendered.warnings
+	}
+	return newRollout, warnings
 }
 
 // prune deletes the ConfigMaps that nothing needs any more now that others are served.
@@ -230,7 +238,7 @@ func (r *Reconciler) report(ctx context.Context, state *viewState, before, view 
 	if result.state == outcome.Unreported {
 		view.Status = before.Status
 	}
-	if postponed := result.report(view, r.Clock.Now()); postponed {
+	if postponed := result.beside(driftOf(view, state)).report(view, r.Clock.Now()); postponed {
 		result.requeueAfter = soonest(result.requeueAfter, progressRefresh)
 	}
 	if err := r.writeStatus(ctx, state, before, view); err != nil {

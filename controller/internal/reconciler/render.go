@@ -33,6 +33,8 @@ type rendering struct {
 	// configMaps are the names of all ConfigMaps.
 	configMaps []string
 	warnings   []generator.Problem
+	// digest names the objects, where drift isn't undone.
+	digest string
 }
 
 // render generates what a view wants from its inputs; or only what the pages don't make
@@ -68,7 +70,12 @@ func (r *Reconciler) render(ctx context.Context, view *v1.MarkdownView, state *v
 	for _, configMap := range output.ConfigMaps {
 		rendered.configMaps = append(rendered.configMaps, *configMap.Name)
 	}
-	rendered.objects, err = apply.DesiredOf(view, output)
+	if rendered.objects, err = apply.DesiredOf(view, output); err != nil {
+		return rendering{}, false, err
+	}
+	if view.DriftMode() != v1.DriftDetectionEnabled {
+		rendered.digest, err = apply.DigestOf(view, rendered.objects)
+	}
 	return rendered, true, err
 }
 
@@ -82,6 +89,8 @@ func (r *Reconciler) staleReason(ctx context.Context, view *v1.MarkdownView, sta
 		return "nothing is remembered of the view", nil
 	case last.key != key:
 		return "the view or its inputs changed", nil
+	case view.DriftMode() == v1.DriftDetectionDisabled:
+		return "", nil // whatever is there
 	case r.Clock.Since(last.at) >= view.Spec.Interval.Duration && state.lastApplied.Insisted(last.configMaps):
 		return "the interval has passed", nil
 	}

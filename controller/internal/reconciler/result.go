@@ -26,6 +26,8 @@ type result struct {
 	reason, message string
 	// detail is what is wrong with what is kept meanwhile; empty if nothing is.
 	detail string
+	// drift is what differs from what was applied and is left so; empty if nothing does.
+	drift string
 	// err is returned to the queue, which then tries again with back-off.
 	err error
 	// requeueAfter is when to look again if no watch wakes the view before; 0
@@ -91,7 +93,6 @@ func carried(e *outcome.Error) result {
 // fought is the result of a view some of whose objects somebody else keeps changing: what
 // is served isn't sure to be what is wanted until that ends.
 func fought(checked result, applied apply.Report) result {
-	checked.requeueAfter = soonest(checked.requeueAfter, applied.Recheck)
 	if checked.state == outcome.Served {
 		checked.state, checked.reason = outcome.Retrying, v1.ContestedReason
 		checked.message = strings.Join(applied.Fights, ", ") +
@@ -161,7 +162,8 @@ func (r *result) detailedRecently(view *v1.MarkdownView, now time.Time) bool {
 	if ready == nil || ready.Reason != r.reason || ready.ObservedGeneration != view.Generation {
 		return false
 	}
-	message, detail, _ := strings.Cut(ready.Message, detailSeparator)
+	told, _, _ := strings.Cut(ready.Message, driftSeparator)
+	message, detail, _ := strings.Cut(told, detailSeparator)
 	return message == r.message && detail != "" && isRecent(ready, now)
 }
 
@@ -170,7 +172,7 @@ func (r *result) detailedRecently(view *v1.MarkdownView, now time.Time) bool {
 func (r *result) failedRecently(view *v1.MarkdownView, now time.Time) bool {
 	ready := conditions.Get(view, meta.ReadyCondition)
 	return r.reason == v1.RolloutFailedReason && ready != nil && ready.Reason == r.reason &&
-		ready.ObservedGeneration == view.Generation && ready.Message != r.message && isRecent(ready, now)
+		ready.ObservedGeneration == view.Generation && withoutAsides(ready.Message) != r.message && isRecent(ready, now)
 }
 
 func isRecent(condition *metav1.Condition, now time.Time) bool {
