@@ -11,6 +11,7 @@ import (
 	"github.com/zoetrope/markdown-view/generator/book"
 	"github.com/zoetrope/markdown-view/generator/directory"
 	"github.com/zoetrope/markdown-view/generator/links"
+	"github.com/zoetrope/markdown-view/generator/mdbook"
 	"github.com/zoetrope/markdown-view/generator/summary"
 )
 
@@ -117,7 +118,7 @@ func (c *checker) checkPaths() {
 		}
 	}
 	for _, folder := range c.layout.folders {
-		entries = append(entries, entry{name: "a path through it", path: path.Join(folder, revisionFile+".md")})
+		entries = append(entries, entry{name: "a path through it", path: path.Join(folder, revisionFile+mdbook.PageEnding)})
 	}
 	blamed := map[string]bool{}
 	for _, e := range entries {

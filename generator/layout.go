@@ -12,6 +12,7 @@ import (
 
 	v1 "github.com/zoetrope/markdown-view/api/v1"
 	"github.com/zoetrope/markdown-view/generator/book"
+	"github.com/zoetrope/markdown-view/generator/mdbook"
 )
 
 // Where things are in the viewer's container. mdBook's image has /book as its
@@ -83,7 +84,7 @@ func (l layout) below(p string) string {
 func (l layout) revisionPath(shardName string) string {
 	name := revisionFile + shardName
 	if l.flat {
-		name += ".md"
+		name += mdbook.PageEnding
 	}
 	return name
 }
@@ -154,7 +155,7 @@ func (l layout) folderItems() []string {
 		if len(l.large) > 0 {
 			folder = path.Join(wholeFolder, folder)
 		}
-		items = append(items, path.Join(folder, revisionFile+".md"))
+		items = append(items, path.Join(folder, revisionFile+mdbook.PageEnding))
 	}
 	return items
 }
@@ -260,16 +261,9 @@ func isFlat(b book.Book) bool {
 		return false
 	}
 	for p, content := range b.Pages {
-		if len(content) > valueBytes || strings.Contains(p, "/") || !isMarkdown(p) || strings.HasPrefix(p, revisionFile) || strings.HasPrefix(p, "..") {
+		if len(content) > valueBytes || strings.Contains(p, "/") || !mdbook.IsPage(p) || strings.HasPrefix(p, revisionFile) || strings.HasPrefix(p, "..") {
 			return false
 		}
 	}
 	return true
-}
-
-// isMarkdown reports whether mdBook takes a file for a page instead of copying it to
-// the site: its extension is md, in lower case.
-func isMarkdown(p string) bool {
-	name := path.Base(p)
-	return strings.HasSuffix(name, ".md") && name != ".md"
 }

@@ -4,6 +4,8 @@ import (
 	"path"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/zoetrope/markdown-view/generator/mdbook"
 )
 
 // Check holds the chapters against the book's files: their contents by slash
@@ -86,7 +88,7 @@ func newTree(files map[string][]byte, src string) *tree {
 		}
 		t.files[name] = content
 		addParents(t.folders, name)
-		if path.Ext(name) != ".md" { // mdBook copies all else
+		if !mdbook.IsPage(name) {
 			addParents(t.site, name)
 		}
 	}
@@ -124,8 +126,10 @@ func (t *tree) fault(location string) string {
 			return "which mdBook takes for a file's name: a chapter is a page of the book, so make one that links there"
 		}
 		return t.absent(location, "which is not among the pages", "add the page or remove the line")
-	case name == "print.md":
+	case name == mdbook.ReservedPage:
 		return "a name that mdBook keeps for the page that it makes for printing: rename the page"
+	case !mdbook.CanRender(name):
+		return "of whose name mdBook makes .., a folder: rename the page"
 	case !utf8.Valid(content):
 		return "which is not UTF-8 text: save it as UTF-8, or link to it from a page if it is no page"
 	}
@@ -184,12 +188,12 @@ func (t *tree) clashes(chapters []*Chapter) Errors {
 				c.Name, c.Location, c.HTML())
 		}
 	}
-	for _, name := range []string{"index.html", "404.html", "print.html", "toc.html"} {
+	for _, name := range mdbook.SitePages {
 		if t.site[name] {
 			errs.add(0, "the folder %s has the name of a page that mdBook writes: rename the folder", name)
 		}
 	}
-	for _, name := range []string{"css", "fonts"} {
+	for _, name := range mdbook.SiteFolders {
 		if _, ok := t.files[name]; ok {
 			errs.add(0, "the file %s has the name of a folder that mdBook writes: rename the file", name)
 		}
@@ -197,20 +201,11 @@ func (t *tree) clashes(chapters []*Chapter) Errors {
 	return errs
 }
 
-// HTML is the page's file in the site that mdBook writes: the Path with the
-// ending .html, and index.html for a README. Empty for a draft. Two chapters can
-// have the same; then mdBook shows the later one only.
+// HTML is the page's file in the site that mdBook writes. Empty for a draft. Two
+// chapters can have the same; then mdBook shows the later one only.
 func (c *Chapter) HTML() string {
 	if c.Draft() {
 		return ""
 	}
-	folder, name := path.Split(c.Path())
-	// As Rust's with_extension: a name that begins with its only dot has none.
-	if dot := strings.LastIndexByte(name, '.'); dot > 0 {
-		name = name[:dot]
-	}
-	if strings.EqualFold(name, "readme") {
-		name = "index"
-	}
-	return folder + name + ".html"
+	return mdbook.HTML(c.Path())
 }

@@ -19,7 +19,7 @@ func pages(names ...string) map[string][]byte {
 }
 
 func TestCheck(t *testing.T) {
-	files := pages("SUMMARY.md", "a.md", "b c.md", "d/e.md", "d/README.md", "notes.txt", "Upper.md", "é.md", "print.md", "x.md", "x.html/y.png")
+	files := pages("SUMMARY.md", "a.md", "b c.md", "d/e.md", "d/README.md", "notes.txt", "Upper.md", "é.md", "print.md", "x.md", "x.html/y.png", "d/..md")
 	files["image.png"] = []byte("\x89PNG")
 	const front = "so mdBook writes no index.html and the book has no front page"
 	tests := []struct {
@@ -64,6 +64,7 @@ func TestCheck(t *testing.T) {
 			`SUMMARY.md:2: chapter "me@example.com" links to me@example.com, which is not among the pages: add the page or remove the line`)},
 		{"a page that isn't text", "- [A](image.png)\n", `SUMMARY.md:1: chapter "A" links to image.png, which is not UTF-8 text: save it as UTF-8, or link to it from a page if it is no page`},
 		{"the page that mdBook keeps for itself", "- [A](./print.md)\n", `SUMMARY.md:1: chapter "A" links to ./print.md, a name that mdBook keeps for the page that it makes for printing: rename the page`},
+		{"a page whose name has no more than its ending", "- [A](d/..md)\n", `SUMMARY.md:1: chapter "A" links to d/..md, of whose name mdBook makes .., a folder: rename the page`},
 		{"a page that is written where a folder is", "- [A](x.md)\n", `SUMMARY.md:1: chapter "A" links to x.md, which mdBook writes to x.html, but the book has a folder of that name: rename one of them`},
 		{"nothing", "# S\n", "SUMMARY.md: it has no chapter, " + front + ": add one, like - [Introduction](introduction.md)"},
 		{"only drafts", "- [A]()\n- [B]()\n", "SUMMARY.md:1: all chapters are drafts, " + front + ": give one a page, like [A](page.md)"},

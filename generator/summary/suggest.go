@@ -5,6 +5,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/zoetrope/markdown-view/generator/mdbook"
 )
 
 // absent completes a sentence about a page that isn't there with what was
@@ -55,7 +57,7 @@ func spellings(location string) []spelling {
 	list := []spelling{
 		{path: location},
 		{path: strings.ReplaceAll(location, `\`, "/")},
-		{path: location + ".md"},
+		{path: location + mdbook.PageEnding},
 	}
 	if plain, err := url.PathUnescape(location); err == nil && plain != location {
 		list = append(list, spelling{plain, "mdBook decodes nothing but %20"})
