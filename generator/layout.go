@@ -31,6 +31,7 @@ const revisionFile = ".revision"
 // volume gives it.
 type entry struct {
 	name    string // as the book has it: below the source folder for a page
+	field   string // of the view, that it came from
 	key     string
 	path    string // below the volume's mount
 	content []byte
@@ -56,8 +57,6 @@ type layout struct {
 	// there are any, the volume is mounted elsewhere and has other paths; the pod
 	// copies and assembles what it holds to where the volume would be.
 	large []string
-	// need is what it takes to build it.
-	need need
 }
 
 func (l layout) mountPath() string {
@@ -93,20 +92,20 @@ func (l layout) revisionPath(shardName string) string {
 // anything more the volume holds the book's root: mdBook then finds book.toml, and
 // publishes a plain folder instead of a mount with the kubelet's ..data links,
 // whose files it would copy to the site.
-func arrange(b book.Book, config book.Config) layout {
-	l := layout{flat: isFlat(b), watchesMore: len(config.ExtraWatchDirs) > 0, buildDepth: buildDepth(config)}
+func arrange(b merged, config book.Config) layout {
+	l := layout{flat: isFlat(b.Book), watchesMore: len(config.ExtraWatchDirs) > 0, buildDepth: buildDepth(config)}
 	if !l.flat {
-		l.root = rootFolder(b, config)
+		l.root = rootFolder(b.Book, config)
 		l.source = l.below(config.Src)
 	}
 	for p, content := range b.Pages {
-		l.entries = append(l.entries, entry{name: p, key: pageKey(p), path: path.Join(l.source, p), content: content})
+		l.entries = append(l.entries, entry{name: p, field: b.origin.pages[p], key: pageKey(p), path: path.Join(l.source, p), content: content})
 	}
 	for p, content := range b.Files {
-		l.entries = append(l.entries, entry{name: p, key: rootKey(p), path: l.below(p), content: content})
+		l.entries = append(l.entries, entry{name: p, field: b.origin.files[p], key: rootKey(p), path: l.below(p), content: content})
 	}
 	if b.Toml != nil {
-		l.entries = append(l.entries, entry{name: book.ConfigPath, key: rootKey(book.ConfigPath), path: l.below(book.ConfigPath), content: b.Toml})
+		l.entries = append(l.entries, entry{name: book.ConfigPath, field: b.origin.toml, key: rootKey(book.ConfigPath), path: l.below(book.ConfigPath), content: b.Toml})
 	}
 	slices.SortFunc(l.entries, func(a, b entry) int { return cmp.Compare(a.key, b.key) })
 	if !l.flat {
@@ -228,6 +227,30 @@ func buildDepth(config book.Config) int {
 		depth = max(depth, book.Ascent(p))
 	}
 	return min(depth, book.MaxAscent)
+}
+
+// tree are a book's files by the paths that messages have: from the book's root where no
+// file is outside of it.
+type tree struct {
+	files   map[string][]byte
+	entries map[string]entry
+	source  string
+}
+
+func (l layout) tree() tree {
+	t := tree{files: make(map[string][]byte, len(l.entries)), entries: make(map[string]entry, len(l.entries)), source: l.source}
+	within := l.root + "/"
+	if l.root == "" || slices.ContainsFunc(l.entries, func(e entry) bool { return !strings.HasPrefix(e.path, within) }) {
+		within = ""
+	}
+	for _, e := range l.entries {
+		p := strings.TrimPrefix(e.path, within)
+		t.files[p], t.entries[p] = e.content, e
+	}
+	if within != "" {
+		t.source = path.Join(".", strings.TrimPrefix(t.source+"/", within))
+	}
+	return t
 }
 
 // held are the folders below the volume's mount that hold an entry.

@@ -12,7 +12,7 @@ import (
 // path relative to the book's root, where src is the folder that holds
 // SUMMARY.md. With an empty src the paths are relative to that folder itself.
 //
-// The error is of type Errors and holds every fault. A chapter's page must
+// The error is a [diagnostic.List] and holds every fault. A chapter's page must
 //
 //   - exist, spelled as on a file system that tells small letters from capital
 //     ones; be a file; be UTF-8 text: mdBook reads it with read_to_string.
@@ -26,13 +26,13 @@ import (
 // And there must be a page at all: without one mdBook succeeds, but writes no
 // index.html, and the front page, which the probes ask for, is 404.
 func (s *Summary) Check(files map[string][]byte, src string) error {
-	return append(s.checkChapters(newTree(files, src)), s.checkFront()...).orNil()
+	return append(s.checkChapters(newTree(files, src)), s.checkFront()...).err()
 }
 
 // checkFront finds that there is nothing to make the front page of.
-func (s *Summary) checkFront() Errors {
+func (s *Summary) checkFront() faults {
 	const front = "so mdBook writes no index.html and the book has no front page"
-	var errs Errors
+	var errs faults
 	var draft *Chapter
 	for c := range s.Chapters() {
 		if !c.Draft() {
@@ -53,8 +53,8 @@ func (s *Summary) checkFront() Errors {
 	return errs
 }
 
-func (s *Summary) checkChapters(t *tree) Errors {
-	var errs Errors
+func (s *Summary) checkChapters(t *tree) faults {
+	var errs faults
 	var rendered []*Chapter
 	for c := range s.Chapters() {
 		if c.Draft() {
@@ -180,8 +180,8 @@ func (t *tree) resolve(location string) (string, ending) {
 
 // clashes finds files of the site whose names are folders' too: mdBook fails
 // half-way through writing it.
-func (t *tree) clashes(chapters []*Chapter) Errors {
-	var errs Errors
+func (t *tree) clashes(chapters []*Chapter) faults {
+	var errs faults
 	for _, c := range chapters {
 		if t.site[c.HTML()] {
 			errs.add(c.Line, "chapter %q links to %s, which mdBook writes to %s, but the book has a folder of that name: rename one of them",

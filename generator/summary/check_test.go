@@ -1,12 +1,13 @@
 package summary
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/zoetrope/markdown-view/generator/diagnostic"
 )
 
 // pages makes files of a line each.
@@ -127,10 +128,9 @@ func TestLoadTellsAllFaultsByLine(t *testing.T) {
 	if diff := cmp.Diff(want, fmt.Sprint(err)); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
-	var one *Error
-	var all Errors
-	if !errors.As(err, &one) || one.Line != 1 || !errors.As(err, &all) || len(all) != 2 {
-		t.Errorf("error is no *Error of line 1 and no Errors of two: %#v", err)
+	all := diagnostic.FromError(err)
+	if len(all) != 2 || all[0].Line != 1 || all[0].File != FileName {
+		t.Errorf("it is no list of two whose first is in line 1: %#v", err)
 	}
 	if s == nil {
 		t.Error("no summary")

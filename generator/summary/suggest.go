@@ -81,10 +81,12 @@ func destination(name string) string {
 }
 
 // missingSummary is the error for a book without SUMMARY.md.
-func missingSummary(files map[string][]byte, src string) *Error {
-	err := &Error{Message: "not among the pages: mdBook reads from it which pages are chapters, so add one, like - [Introduction](introduction.md)"}
+func missingSummary(files map[string][]byte, src string) faults {
+	var errs faults
 	if name := newTree(files, src).spelled(FileName); name != "" {
-		err.Message = "not among the pages: rename " + name
+		errs.add(0, "not among the pages: rename %s", name)
+	} else {
+		errs.add(0, "not among the pages: mdBook reads from it which pages are chapters, so add one, like - [Introduction](introduction.md)")
 	}
-	return err
+	return errs
 }
