@@ -5,6 +5,13 @@
 // came through. It knows no clock, no network, no file system and no randomness, and
 // imports only the API, client-go's apply configurations, the parsers of what mdBook
 // reads, and kustomize's libraries for patches.
+//
+// For programs that embed it, it follows semantic versioning, with the packages below it,
+// from 1.0.0 on: within a major version exported names stay, and keep their types and
+// meanings. The same version generates the same bytes. A minor version may generate other
+// objects of a view, of which the names, the labels and the Deployment's selector stay; may
+// know a newer mdBook; and may find more problems or fewer. A patch version does so only
+// where a fault is fixed. The texts of problems may change in any.
 package generator
 
 import (

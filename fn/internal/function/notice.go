@@ -8,6 +8,7 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/resid"
 
 	v1 "github.com/zoetrope/markdown-view/api/v1"
+	"github.com/zoetrope/markdown-view/generator/spelling"
 )
 
 // maxGroupDistance is how many letters make a group another one, not a misspelt one.
@@ -49,5 +50,5 @@ func (x *index) misspelt() framework.Results {
 
 func looksLikeOurs(group string) bool {
 	ours := v1.GroupVersion.Group
-	return len(group)-len(ours) <= maxGroupDistance && editDistance(strings.ToLower(group), ours) <= maxGroupDistance
+	return len(group)-len(ours) <= maxGroupDistance && spelling.Distance(strings.ToLower(group), ours) <= maxGroupDistance
 }
