@@ -1,7 +1,6 @@
 package generator
 
 import (
-	"errors"
 	"fmt"
 	"path"
 	"slices"
@@ -9,8 +8,10 @@ import (
 
 	v1 "github.com/zoetrope/markdown-view/api/v1"
 	"github.com/zoetrope/markdown-view/generator/book"
+	"github.com/zoetrope/markdown-view/generator/diagnostic"
 	"github.com/zoetrope/markdown-view/generator/directory"
 	"github.com/zoetrope/markdown-view/generator/links"
+	"github.com/zoetrope/markdown-view/generator/mdbook"
 	"github.com/zoetrope/markdown-view/generator/summary"
 )
 
@@ -18,32 +19,34 @@ import (
 // pod's volume, in bytes: a Deployment has to fit into one etcd value of 1.5 MiB.
 const maxVolumeBytes = 1 << 20
 
-// checker collects what is wrong with a view and its book.
+// checker compares a view's book, as it is laid out, with what mdBook and Kubernetes take.
 type checker struct {
-	view     *v1.MarkdownView
-	contents []Content
-	book     book.Book
-	config   book.Config
-	layout   layout
-	problems []Problem
-	warnings []Problem
+	view   *v1.MarkdownView
+	book   merged
+	config book.Config
+	layout layout
+	found  diagnostic.List
 }
 
-// check applies every rule, so that a user sees all faults at once.
-func check(view *v1.MarkdownView, b book.Book, contents []Content) *checker {
-	c := &checker{view: view, contents: contents, book: b}
-	for _, err := range view.Validate() {
-		c.problems = append(c.problems, Problem{Field: err.Field, Message: strings.TrimPrefix(err.Error(), err.Field+": ")})
-	}
-	c.parseConfig()
-	c.layout = arrange(b, c.config)
+// check applies every rule, so that a user sees all faults at once, and adds to what was
+// found before. It returns the book's chapters, as long as nothing is wrong with them.
+func check(view *v1.MarkdownView, b merged, config book.Config, files layout, found diagnostic.List) (*summary.Summary, diagnostic.List) {
+	c := &checker{view: view, book: b, config: config, layout: files, found: found}
 	c.checkConfig()
 	c.checkSizes()
 	c.checkTools()
 	c.checkIncluded()
 	c.checkPaths()
-	c.checkSummary()
-	return c
+	chapters, faults := readSummary(view, b)
+	if chapters != nil {
+		redirects := c.checkRedirects(chapters)
+		c.checkSearch(chapters)
+		c.checkTheme(len(redirects) > 0)
+		if !c.found.Has(diagnostic.Error) {
+			c.checkLinks(chapters, redirects)
+		}
+	}
+	return chapters, append(c.found, faults...)
 }
 
 func (c *checker) checkSizes() {
@@ -61,7 +64,7 @@ func (c *checker) checkSizes() {
 	for _, e := range c.layout.entries {
 		total += len(e.content)
 		if len(e.content) > book.MaxFileBytes {
-			c.add(e.name, 0, "has %d bytes, may have at most %d: split the page or shrink the image", len(e.content), book.MaxFileBytes)
+			c.add(e, "has %d bytes, may have at most %d: split the page or shrink the image", len(e.content), book.MaxFileBytes)
 		}
 	}
 	count := len(c.layout.entries)
@@ -81,14 +84,11 @@ func (c *checker) checkTools() {
 		return
 	}
 	at := slices.IndexFunc(c.layout.entries, func(e entry) bool { return e.path == c.layout.large[0] })
-	file, others := c.layout.entries[at].name, ""
+	others := ""
 	if more := len(c.layout.large) - 1; more > 0 {
 		others = fmt.Sprintf(" (and of %d more files)", more)
 	}
-	c.warnings = append(c.warnings, Problem{
-		Field: fieldOf(c.view, c.contents, file), File: file,
-		Message: fmt.Sprintf("no ConfigMap can hold it in one piece, so pods assemble it: because of it%s the image %s needs %s", others, c.view.Spec.ViewerImage, AssemblyTools),
-	})
+	c.warn(c.layout.entries[at], "no ConfigMap can hold it in one piece, so pods assemble it: because of it%s the image %s needs %s", others, c.view.Spec.ViewerImage, AssemblyTools)
 }
 
 // checkPaths finds files that can't all be there: two of the same path in the
@@ -101,7 +101,7 @@ func (c *checker) checkPaths() {
 			continue // it is at fault already
 		}
 		if err := v1.ValidateVolumePath(e.path); err != nil {
-			c.add(e.name, 0, "is at %s in the book's root folder, a path that %v", e.path, err)
+			c.add(e, "is at %s in the book's root folder, a path that %v", e.path, err)
 		}
 		entries = append(entries, e)
 	}
@@ -109,83 +109,35 @@ func (c *checker) checkPaths() {
 	at := make(map[string]entry, len(entries))
 	for _, e := range entries {
 		if other, taken := at[e.path]; taken {
-			c.add(e.name, 0, "and %s are both at %s in the book's root folder: rename one of them", other.name, e.path)
+			c.add(e, "and %s are both at %s in the book's root folder: rename one of them", other.name, e.path)
 		}
 		at[e.path] = e
 		if !c.layout.flat && strings.HasPrefix(e.path, revisionFile) {
-			c.add(e.name, 0, "names in the book's root folder that start with %q are reserved: rename it", revisionFile)
+			c.add(e, "names in the book's root folder that start with %q are reserved: rename it", revisionFile)
 		}
 	}
 	for _, folder := range c.layout.folders {
-		entries = append(entries, entry{name: "a path through it", path: path.Join(folder, revisionFile+".md")})
+		entries = append(entries, entry{name: "a path through it", path: path.Join(folder, revisionFile+mdbook.PageEnding)})
 	}
 	blamed := map[string]bool{}
 	for _, e := range entries {
 		for folder := path.Dir(e.path); folder != "." && folder != "/"; folder = path.Dir(folder) {
 			if file, isFile := at[folder]; isFile && !blamed[folder] {
 				blamed[folder] = true
-				c.add(file.name, 0, "is a file, but %s needs a folder of that name: rename one of them", e.name)
+				c.add(file, "is a file, but %s needs a folder of that name: rename one of them", e.name)
 			}
 		}
 	}
 }
 
-func (c *checker) checkSummary() {
-	if len(c.view.Spec.Markdowns) == 0 && len(c.view.Spec.ContentFrom) == 0 {
-		return // the view itself is at fault, and says so
-	}
-	s, err := summary.Load(c.book.Pages, "")
-	if err == nil {
-		made := c.checkRedirects(s)
-		c.checkSearch(s)
-		c.checkTheme(len(made) > 0)
-		if len(c.problems) == 0 {
-			tree := c.tree()
-			c.checkLinks(s, tree, made)
-			c.measure(s, tree)
-		}
-	}
-	if faults, ok := errors.AsType[summary.Errors](err); ok {
-		for _, fault := range faults {
-			c.add(book.SummaryPath, fault.Line, "%s", fault.Message)
-		}
-	} else if err != nil {
-		c.add(book.SummaryPath, 0, "%v", err)
-	}
-}
-
-// tree are the files of a book by the paths that messages have: from the book's root
-// where no file is outside of it.
-type tree struct {
-	files  map[string][]byte
-	names  map[string]string
-	source string
-}
-
-func (c *checker) tree() tree {
-	t := tree{files: make(map[string][]byte, len(c.layout.entries)), names: make(map[string]string, len(c.layout.entries)), source: c.layout.source}
-	within := c.layout.root + "/"
-	if c.layout.root == "" || slices.ContainsFunc(c.layout.entries, func(e entry) bool { return !strings.HasPrefix(e.path, within) }) {
-		within = ""
-	}
-	for _, e := range c.layout.entries {
-		p := strings.TrimPrefix(e.path, within)
-		t.files[p], t.names[p] = e.content, e.name
-	}
-	if within != "" {
-		t.source = path.Join(".", strings.TrimPrefix(t.source+"/", within))
-	}
-	return t
-}
-
 // checkLinks warns of what leads nowhere. redirects are the pages that redirect.
-func (c *checker) checkLinks(s *summary.Summary, t tree, redirects []string) {
+func (c *checker) checkLinks(chapters *summary.Summary, redirects []string) {
+	t := c.layout.tree()
 	options := links.Options{Pages: redirects, NoIncludes: !c.config.ExpandsIncludes, LinksChange: len(c.changingPreprocessors()) > 0, Absent: c.absent}
-	for _, warning := range links.Check(t.files, t.source, s, options) {
-		name := t.names[warning.File]
-		c.warnings = append(c.warnings, Problem{
-			Field: fieldOf(c.view, c.contents, name), File: name, Line: warning.Line, Message: warning.Message, Kind: warning.Kind,
-		})
+	for _, warning := range links.Check(t.files, t.source, chapters, options) {
+		at := t.entries[warning.File]
+		warning.Field, warning.File = at.field, at.name
+		c.found = append(c.found, warning)
 	}
 }
 
@@ -208,19 +160,21 @@ func (c *checker) absent(file string) string {
 	return ""
 }
 
-// add notes a problem of one file.
-func (c *checker) add(file string, line int, format string, args ...any) {
-	c.problems = append(c.problems, Problem{
-		Field: fieldOf(c.view, c.contents, file), File: file, Line: line, Message: fmt.Sprintf(format, args...),
-	})
+// add notes an error in a file.
+func (c *checker) add(e entry, format string, args ...any) {
+	c.found = append(c.found, inFile(e, diagnostic.Error, 0, format, args...))
 }
 
-// addToBook notes a problem of the book as a whole.
+// warn notes a warning about a file.
+func (c *checker) warn(e entry, format string, args ...any) {
+	c.found = append(c.found, inFile(e, diagnostic.Warning, 0, format, args...))
+}
+
+func inFile(e entry, severity diagnostic.Severity, line int, format string, args ...any) Problem {
+	return Problem{Severity: severity, Field: e.field, File: e.name, Line: line, Message: fmt.Sprintf(format, args...)}
+}
+
+// addToBook notes an error of the book as a whole.
 func (c *checker) addToBook(format string, args ...any) {
-	c.problems = append(c.problems, Problem{Field: "spec", Message: fmt.Sprintf(format, args...)})
-}
-
-// warnOfBook notes a warning about the book as a whole.
-func (c *checker) warnOfBook(format string, args ...any) {
-	c.warnings = append(c.warnings, Problem{Field: "spec", Message: fmt.Sprintf(format, args...)})
+	c.found = append(c.found, Problem{Field: specField, Message: fmt.Sprintf(format, args...)})
 }

@@ -2,7 +2,6 @@ package generator
 
 import (
 	"bytes"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -14,13 +13,13 @@ import (
 // mdBook's configuration or theme, or for the file that pages of another content include
 // by the same path.
 func (c *checker) checkIncluded() {
-	for i, content := range c.contents {
+	for i, content := range c.book.contents {
 		for _, p := range slices.Sorted(slices.Values(content.Book.Included)) {
 			if role := c.roleOf(p); role != "" {
 				c.addIncluded(content, p, "pages include it from beside their folder, where mdBook would take it for %s: "+
 					"name the folder of the whole project, or move the file", role)
 			}
-			for _, other := range slices.Concat(c.contents[:i], c.contents[i+1:]) {
+			for _, other := range slices.Concat(c.book.contents[:i], c.book.contents[i+1:]) {
 				if text, taken := other.Book.Files[p]; taken && !bytes.Equal(text, content.Book.Files[p]) {
 					c.addIncluded(content, p, "pages include it by a path by which %s has another file: "+
 						"rename one of them, or make two views of them", other.Field)
@@ -32,7 +31,7 @@ func (c *checker) checkIncluded() {
 }
 
 func (c *checker) addIncluded(content Content, file, format string, args ...any) {
-	c.problems = append(c.problems, Problem{Field: content.Field, File: file, Message: fmt.Sprintf(format, args...)})
+	c.add(entry{field: content.Field, name: file}, format, args...)
 }
 
 // roleOf says what mdBook takes a file beside the source folder for by its name alone;

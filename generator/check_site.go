@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/zoetrope/markdown-view/generator/mdbook"
 	"github.com/zoetrope/markdown-view/generator/summary"
 )
 
@@ -24,11 +25,13 @@ func (c *checker) newSite(s *summary.Summary) *site {
 	t := &site{chapters: map[string]string{}, files: map[string]bool{}, folders: map[string]bool{".": true},
 		copied: map[string]bool{}, copiedFolders: map[string]bool{".": true}}
 	// Other files of mdBook's own have names with a hash.
-	for _, file := range []string{"toc.html", ".nojekyll", "index.html", "404.html", "print.html"} {
+	t.add(mdbook.NoJekyll)
+	for _, file := range mdbook.SitePages {
 		t.add(file)
 	}
-	addFolders(t.folders, "css")
-	addFolders(t.folders, "fonts")
+	for _, folder := range mdbook.SiteFolders {
+		addFolders(t.folders, folder)
+	}
 	for chapter := range s.Chapters() {
 		if !chapter.Draft() {
 			t.chapters[chapter.HTML()] = chapter.Path()
@@ -36,7 +39,7 @@ func (c *checker) newSite(s *summary.Summary) *site {
 		}
 	}
 	for page := range c.book.Pages {
-		if path.Ext(page) == ".md" {
+		if mdbook.IsPage(page) {
 			// It isn't copied, but mdBook makes its folder, if that isn't there by then.
 			addFolders(t.copiedFolders, path.Dir(path.Dir(page)))
 			continue

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/zoetrope/markdown-view/generator/diagnostic"
 	"github.com/zoetrope/markdown-view/generator/theme"
 )
 
@@ -19,18 +20,20 @@ func (c *checker) themeFolder() string {
 // checkTheme finds what keeps mdBook from rendering with the book's theme, style sheets
 // and scripts. redirects says that there are pages that redirect.
 func (c *checker) checkTheme(redirects bool) {
-	files, names := map[string][]byte{}, map[string]string{}
+	files, entries := map[string][]byte{}, map[string]entry{}
 	for _, e := range c.layout.entries {
 		file, ok := e.path, true
 		if folder := c.layout.below(c.themeFolder()); folder != "" && folder != "." {
 			file, ok = strings.CutPrefix(e.path, folder+"/")
 		}
 		if ok {
-			files[file], names[file] = e.content, e.name
+			files[file], entries[file] = e.content, e
 		}
 	}
 	for _, fault := range theme.Check(files, redirects) {
-		c.complainOf(names[fault.File], fault.Line, fault.Certain, "%s", fault.Message)
+		at := entries[fault.File]
+		fault.Field, fault.File = at.field, at.name
+		c.object(fault)
 	}
 	c.checkIcon(files)
 	c.checkEncoding()
@@ -72,7 +75,7 @@ func (c *checker) checkEncoding() {
 	for _, e := range c.layout.entries {
 		isFont := path.Dir(e.path) == fonts && path.Base(e.path) != "fonts.css" && isStyleOrScript(e.path)
 		if (read[e.path] || isFont) && !utf8.Valid(e.content) {
-			c.complainOf(e.name, 0, true, "is not UTF-8 text, as which mdBook reads this file: save it as UTF-8")
+			c.object(inFile(e, diagnostic.Error, 0, "is not UTF-8 text, as which mdBook reads this file: save it as UTF-8"))
 		}
 	}
 }

@@ -32,7 +32,7 @@ const (
 	graceSeconds = 6
 )
 
-func deployment(view *v1.MarkdownView, files layout, shards []shard, revision string) *appsv1ac.DeploymentApplyConfiguration {
+func deployment(view *v1.MarkdownView, files layout, need need, shards []shard, revision string) *appsv1ac.DeploymentApplyConfiguration {
 	labels := Labels(view.Name)
 	common := CommonMetadata(view)
 	object := appsv1ac.Deployment(ViewerName(view.Name), "").
@@ -53,12 +53,12 @@ func deployment(view *v1.MarkdownView, files layout, shards []shard, revision st
 				WithLabels(common.Labels).
 				WithAnnotations(common.Annotations).
 				WithAnnotations(map[string]string{v1.RevisionAnnotation: revision}).
-				WithSpec(podSpec(view, files, shards))))
+				WithSpec(podSpec(view, files, need, shards))))
 	object.Namespace = namespaceOf(view)
 	return object
 }
 
-func podSpec(view *v1.MarkdownView, files layout, shards []shard) *corev1ac.PodSpecApplyConfiguration {
+func podSpec(view *v1.MarkdownView, files layout, need need, shards []shard) *corev1ac.PodSpecApplyConfiguration {
 	spec := corev1ac.PodSpec().
 		// {{#include}} could publish the token.
 		WithAutomountServiceAccountToken(false).
@@ -71,7 +71,7 @@ func podSpec(view *v1.MarkdownView, files layout, shards []shard) *corev1ac.PodS
 			WithRunAsUser(viewerUser).
 			WithRunAsGroup(viewerUser).
 			WithSeccompProfile(corev1ac.SeccompProfile().WithType(corev1.SeccompProfileTypeRuntimeDefault))).
-		WithContainers(container(view, files)).
+		WithContainers(container(view, files, need)).
 		WithVolumes(
 			pages(view, files, shards),
 			corev1ac.Volume().WithName(buildVolume).WithEmptyDir(corev1ac.EmptyDirVolumeSource()))
@@ -97,7 +97,7 @@ func spread(view *v1.MarkdownView) *corev1ac.TopologySpreadConstraintApplyConfig
 		WithMatchLabelKeys("pod-template-hash")
 }
 
-func container(view *v1.MarkdownView, files layout) *corev1ac.ContainerApplyConfiguration {
+func container(view *v1.MarkdownView, files layout, need need) *corev1ac.ContainerApplyConfiguration {
 	book := pagesVolume
 	if len(files.large) > 0 {
 		book = assemblyVolume
@@ -121,7 +121,7 @@ func container(view *v1.MarkdownView, files layout) *corev1ac.ContainerApplyConf
 		WithLifecycle(corev1ac.Lifecycle().
 			WithPreStop(corev1ac.LifecycleHandler().
 				WithSleep(corev1ac.SleepAction().WithSeconds(drainSeconds)))).
-		WithResources(resources(files.need)).
+		WithResources(resources(need)).
 		WithSecurityContext(restricted()).
 		WithVolumeMounts(
 			corev1ac.VolumeMount().WithName(book).WithMountPath(files.mountPath()).WithReadOnly(true),
@@ -129,7 +129,7 @@ func container(view *v1.MarkdownView, files layout) *corev1ac.ContainerApplyConf
 	if files.root != "" {
 		object.WithWorkingDir(path.Join(bookRoot, files.root))
 	}
-	if files.need.slow {
+	if need.slow {
 		object.WithStartupProbe(probe().WithPeriodSeconds(1).WithFailureThreshold(startupSeconds))
 	}
 	return object

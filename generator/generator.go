@@ -5,13 +5,23 @@
 // came through. It knows no clock, no network, no file system and no randomness, and
 // imports only the API, client-go's apply configurations, the parsers of what mdBook
 // reads, and kustomize's libraries for patches.
+//
+// For programs that embed it, it follows semantic versioning, with the packages below it,
+// from 1.0.0 on: within a major version exported names stay, and keep their types and
+// meanings. The same version generates the same bytes. A minor version may generate other
+// objects of a view, of which the names, the labels and the Deployment's selector stay; may
+// know a newer mdBook; and may find more problems or fewer. A patch version does so only
+// where a fault is fixed. The texts of problems may change in any.
 package generator
 
 import (
+	"slices"
+
 	appsv1ac "k8s.io/client-go/applyconfigurations/apps/v1"
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
 
 	v1 "github.com/zoetrope/markdown-view/api/v1"
+	"github.com/zoetrope/markdown-view/generator/diagnostic"
 )
 
 // Output is what a MarkdownView expands to.
@@ -32,9 +42,9 @@ type Output struct {
 	Revision string
 	// Warnings are faults that mdBook lives with, such as a broken link between
 	// two pages. Many of a kind are one, which says how many.
-	Warnings []Problem
+	Warnings diagnostic.List
 	// AllWarnings are the same, each by itself.
-	AllWarnings []Problem
+	AllWarnings diagnostic.List
 }
 
 // Objects lists what is generated, in the order in which it is applied: pages
@@ -61,39 +71,41 @@ func object(configuration any, patched map[string]any) any {
 //
 // The error is an *InvalidError that lists every fault that was found.
 func Generate(view *v1.MarkdownView, contents []Content) (*Output, error) {
-	defaulted := *view
-	defaulted.Default()
-	view = &defaulted
+	view = withDefaults(view)
 
-	book, problems := merge(view, contents)
-	checked := check(view, book, contents)
-	if problems = append(problems, checked.problems...); len(problems) > 0 {
-		problems = append(problems, unreadablePatches(view)...)
-		return nil, &InvalidError{Name: view.Name, Namespace: view.Namespace, Problems: problems}
+	book, found := merge(view, contents)
+	config, faults := readConfig(book)
+	files := arrange(book, config)
+	chapters, found := check(view, book, config, files, slices.Concat(found, diagnostic.FromFields(view.Validate()), faults))
+	need, found := measure(files, config, chapters, found)
+	if found.Has(diagnostic.Error) {
+		return nil, invalid(view, append(found, unreadablePatches(view)...))
 	}
 
-	files := checked.layout
 	stored := files.stored()
-	shards := divide(stored)
-	revision := digest(stored)
+	shards, revision := divide(stored), digest(stored)
 	output := &Output{
 		ConfigMaps:  configMaps(view, shards),
-		Deployment:  deployment(view, files, shards, revision),
+		Deployment:  deployment(view, files, need, shards, revision),
 		Service:     service(view),
 		Revision:    revision,
-		AllWarnings: checked.warnings,
 	}
-	if problems := output.applyPatches(view); len(problems) > 0 {
-		return nil, &InvalidError{Name: view.Name, Namespace: view.Namespace, Problems: problems}
+	if faults := output.applyPatches(view); faults.Has(diagnostic.Error) {
+		return nil, invalid(view, faults)
 	}
-	problems, warnings, err := checkIgnored(view, output)
+	ignored, err := checkIgnored(view, output)
 	if err != nil {
 		return nil, err
 	}
-	if len(problems) > 0 {
-		return nil, &InvalidError{Name: view.Name, Namespace: view.Namespace, Problems: problems}
+	if found = append(found, ignored...); found.Has(diagnostic.Error) {
+		return nil, invalid(view, found)
 	}
-	output.AllWarnings = append(output.AllWarnings, warnings...)
-	output.Warnings = group(output.AllWarnings)
+	output.Warnings, output.AllWarnings = found.Grouped(), found
 	return output, nil
+}
+
+func withDefaults(view *v1.MarkdownView) *v1.MarkdownView {
+	defaulted := *view
+	defaulted.Default()
+	return &defaulted
 }

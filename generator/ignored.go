@@ -9,29 +9,33 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	v1 "github.com/zoetrope/markdown-view/api/v1"
+	"github.com/zoetrope/markdown-view/generator/diagnostic"
 )
 
 // checkIgnored holds spec.driftDetection.ignore against what is generated. The rules are
 // the controller's and change nothing here, but whoever writes them wants to know also at
 // build time whether they mean anything.
-func checkIgnored(view *v1.MarkdownView, output *Output) (problems, warnings []Problem, err error) {
+func checkIgnored(view *v1.MarkdownView, output *Output) (diagnostic.List, error) {
 	if view.Spec.DriftDetection == nil {
-		return nil, nil, nil
+		return nil, nil
+	}
+	var found diagnostic.List
+	say := func(severity diagnostic.Severity, at *field.Path, format string, args ...any) {
+		found = append(found, Problem{Severity: severity, Field: at.String(), Message: fmt.Sprintf(format, args...)})
 	}
 	for i := range view.Spec.DriftDetection.Ignore {
 		rule := &view.Spec.DriftDetection.Ignore[i]
 		at := field.NewPath("spec", "driftDetection", "ignore").Index(i)
 		objects, err := targets(&rule.Target, output)
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		if len(objects) == 0 {
-			warnings = append(warnings, Problem{Field: at.Child("target").String(), Message: fmt.Sprintf(
-				"no %s of the name %q is generated: the rule means nothing", rule.Target.Kind, rule.Target.Name)})
+			say(diagnostic.Warning, at.Child("target"), "no %s of the name %q is generated: the rule means nothing", rule.Target.Kind, rule.Target.Name)
 			continue
 		}
 		for n, pointer := range rule.Paths {
-			at := at.Child("paths").Index(n).String()
+			at := at.Child("paths").Index(n)
 			met, whole := false, false
 			for _, object := range objects {
 				m, w := look(object, v1.PointerParts(pointer), "")
@@ -39,15 +43,13 @@ func checkIgnored(view *v1.MarkdownView, output *Output) (problems, warnings []P
 			}
 			switch {
 			case whole:
-				problems = append(problems, Problem{Field: at, Message: fmt.Sprintf(
-					"%s is within what the API server knows only as a whole, so that no part of it can be left to others: name the whole of it", pointer)})
+				say(diagnostic.Error, at, "%s is within what the API server knows only as a whole, so that no part of it can be left to others: name the whole of it", pointer)
 			case !met:
-				warnings = append(warnings, Problem{Field: at, Message: fmt.Sprintf(
-					"%s isn't generated, and is left to others anyway: drop it, unless somebody sets it with kubectl edit, patch or replace", pointer)})
+				say(diagnostic.Warning, at, "%s isn't generated, and is left to others anyway: drop it, unless somebody sets it with kubectl edit, patch or replace", pointer)
 			}
 		}
 	}
-	return problems, warnings, nil
+	return found, nil
 }
 
 // targets returns the fields of the generated objects that a target selects.

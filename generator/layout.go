@@ -12,6 +12,7 @@ import (
 
 	v1 "github.com/zoetrope/markdown-view/api/v1"
 	"github.com/zoetrope/markdown-view/generator/book"
+	"github.com/zoetrope/markdown-view/generator/mdbook"
 )
 
 // Where things are in the viewer's container. mdBook's image has /book as its
@@ -30,6 +31,7 @@ const revisionFile = ".revision"
 // volume gives it.
 type entry struct {
 	name    string // as the book has it: below the source folder for a page
+	field   string // of the view, that it came from
 	key     string
 	path    string // below the volume's mount
 	content []byte
@@ -55,8 +57,6 @@ type layout struct {
 	// there are any, the volume is mounted elsewhere and has other paths; the pod
 	// copies and assembles what it holds to where the volume would be.
 	large []string
-	// need is what it takes to build it.
-	need need
 }
 
 func (l layout) mountPath() string {
@@ -83,7 +83,7 @@ func (l layout) below(p string) string {
 func (l layout) revisionPath(shardName string) string {
 	name := revisionFile + shardName
 	if l.flat {
-		name += ".md"
+		name += mdbook.PageEnding
 	}
 	return name
 }
@@ -92,20 +92,20 @@ func (l layout) revisionPath(shardName string) string {
 // anything more the volume holds the book's root: mdBook then finds book.toml, and
 // publishes a plain folder instead of a mount with the kubelet's ..data links,
 // whose files it would copy to the site.
-func arrange(b book.Book, config book.Config) layout {
-	l := layout{flat: isFlat(b), watchesMore: len(config.ExtraWatchDirs) > 0, buildDepth: buildDepth(config)}
+func arrange(b merged, config book.Config) layout {
+	l := layout{flat: isFlat(b.Book), watchesMore: len(config.ExtraWatchDirs) > 0, buildDepth: buildDepth(config)}
 	if !l.flat {
-		l.root = rootFolder(b, config)
+		l.root = rootFolder(b.Book, config)
 		l.source = l.below(config.Src)
 	}
 	for p, content := range b.Pages {
-		l.entries = append(l.entries, entry{name: p, key: pageKey(p), path: path.Join(l.source, p), content: content})
+		l.entries = append(l.entries, entry{name: p, field: b.origin.pages[p], key: pageKey(p), path: path.Join(l.source, p), content: content})
 	}
 	for p, content := range b.Files {
-		l.entries = append(l.entries, entry{name: p, key: rootKey(p), path: l.below(p), content: content})
+		l.entries = append(l.entries, entry{name: p, field: b.origin.files[p], key: rootKey(p), path: l.below(p), content: content})
 	}
 	if b.Toml != nil {
-		l.entries = append(l.entries, entry{name: book.ConfigPath, key: rootKey(book.ConfigPath), path: l.below(book.ConfigPath), content: b.Toml})
+		l.entries = append(l.entries, entry{name: book.ConfigPath, field: b.origin.toml, key: rootKey(book.ConfigPath), path: l.below(book.ConfigPath), content: b.Toml})
 	}
 	slices.SortFunc(l.entries, func(a, b entry) int { return cmp.Compare(a.key, b.key) })
 	if !l.flat {
@@ -154,7 +154,7 @@ func (l layout) folderItems() []string {
 		if len(l.large) > 0 {
 			folder = path.Join(wholeFolder, folder)
 		}
-		items = append(items, path.Join(folder, revisionFile+".md"))
+		items = append(items, path.Join(folder, revisionFile+mdbook.PageEnding))
 	}
 	return items
 }
@@ -229,6 +229,30 @@ func buildDepth(config book.Config) int {
 	return min(depth, book.MaxAscent)
 }
 
+// tree are a book's files by the paths that messages have: from the book's root where no
+// file is outside of it.
+type tree struct {
+	files   map[string][]byte
+	entries map[string]entry
+	source  string
+}
+
+func (l layout) tree() tree {
+	t := tree{files: make(map[string][]byte, len(l.entries)), entries: make(map[string]entry, len(l.entries)), source: l.source}
+	within := l.root + "/"
+	if l.root == "" || slices.ContainsFunc(l.entries, func(e entry) bool { return !strings.HasPrefix(e.path, within) }) {
+		within = ""
+	}
+	for _, e := range l.entries {
+		p := strings.TrimPrefix(e.path, within)
+		t.files[p], t.entries[p] = e.content, e
+	}
+	if within != "" {
+		t.source = path.Join(".", strings.TrimPrefix(t.source+"/", within))
+	}
+	return t
+}
+
 // held are the folders below the volume's mount that hold an entry.
 func (l layout) held() map[string]bool {
 	held := map[string]bool{".": true, "/": true}
@@ -260,16 +284,9 @@ func isFlat(b book.Book) bool {
 		return false
 	}
 	for p, content := range b.Pages {
-		if len(content) > valueBytes || strings.Contains(p, "/") || !isMarkdown(p) || strings.HasPrefix(p, revisionFile) || strings.HasPrefix(p, "..") {
+		if len(content) > valueBytes || strings.Contains(p, "/") || !mdbook.IsPage(p) || strings.HasPrefix(p, revisionFile) || strings.HasPrefix(p, "..") {
 			return false
 		}
 	}
 	return true
-}
-
-// isMarkdown reports whether mdBook takes a file for a page instead of copying it to
-// the site: its extension is md, in lower case.
-func isMarkdown(p string) bool {
-	name := path.Base(p)
-	return strings.HasSuffix(name, ".md") && name != ".md"
 }

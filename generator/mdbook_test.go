@@ -24,7 +24,7 @@ func runMDBook(t *testing.T, b book.Book) (string, bool) {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	files := arrange(b, config)
+	files := arrange(merged{Book: b}, config)
 	for _, e := range files.entries {
 		file := filepath.Join(dir, strings.TrimPrefix(files.mountPath(), bookRoot), filepath.FromSlash(e.path))
 		if err := os.MkdirAll(filepath.Dir(file), 0o777); err != nil {

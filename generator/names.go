@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	v1 "github.com/zoetrope/markdown-view/api/v1"
+	"github.com/zoetrope/markdown-view/generator/mdbook"
 )
 
 // FieldManager is the field manager of everything that is generated. It and the
@@ -15,7 +16,7 @@ const FieldManager = "markdown-view-controller"
 
 // DefaultViewerImage serves views that name no image: the mdBook version that
 // this release was tested with.
-const DefaultViewerImage = "peaceiris/mdbook:v0.5.4"
+const DefaultViewerImage = "peaceiris/mdbook:v" + mdbook.Version
 
 // InstanceLabel is the label that holds the view's name.
 const InstanceLabel = "app.kubernetes.io/instance"

@@ -9,6 +9,7 @@ import (
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
 
 	v1 "github.com/zoetrope/markdown-view/api/v1"
+	"github.com/zoetrope/markdown-view/generator/diagnostic"
 	"github.com/zoetrope/markdown-view/generator/patch"
 )
 
@@ -28,11 +29,11 @@ type patchable struct {
 
 // applyPatches has the view's patches change the output, one after the other. A faulty
 // one changes nothing.
-func (o *Output) applyPatches(view *v1.MarkdownView) []Problem {
+func (o *Output) applyPatches(view *v1.MarkdownView) diagnostic.List {
 	if len(view.Spec.Patches) == 0 {
 		return nil
 	}
-	var problems []Problem
+	var problems diagnostic.List
 	objects, budget := o.patchables(), patch.NewBudget()
 	for i := range view.Spec.Patches {
 		if err := applyPatch(objects, &view.Spec.Patches[i], budget); err != nil {
@@ -50,8 +51,8 @@ func (o *Output) applyPatches(view *v1.MarkdownView) []Problem {
 
 // unreadablePatches finds what is wrong with the view's patches while there is nothing to
 // apply them to.
-func unreadablePatches(view *v1.MarkdownView) []Problem {
-	var problems []Problem
+func unreadablePatches(view *v1.MarkdownView) diagnostic.List {
+	var problems diagnostic.List
 	budget := patch.NewBudget()
 	for i, p := range view.Spec.Patches {
 		if strings.TrimSpace(p.Patch) == "" || len(p.Patch) > maxPatchBytes || i >= maxPatches {

@@ -1,16 +1,11 @@
 package generator
 
 import (
-	"iter"
-	"path"
-
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
 
-	"github.com/zoetrope/markdown-view/generator/links"
 	"github.com/zoetrope/markdown-view/generator/memory"
-	"github.com/zoetrope/markdown-view/generator/summary"
 )
 
 const (
@@ -64,64 +59,4 @@ func resources(n need) *corev1ac.ResourceRequirementsApplyConfiguration {
 		WithLimits(corev1.ResourceList{
 			corev1.ResourceMemory: *resource.NewQuantity(n.limit, resource.BinarySI),
 		})
-}
-
-// measure finds out what mdBook needs to build the book.
-func (c *checker) measure(s *summary.Summary, t tree) {
-	m := &memory.Counter{NoIndex: c.config.NoSearch && !c.config.HTMLIgnored}
-	parents := parentsOf(s)
-	for chapter := range s.Chapters() {
-		depth := 0
-		for range above(chapter, parents) {
-			depth++
-		}
-		m.Chapter(depth)
-	}
-	for file, content := range t.files {
-		if isStatic(file) {
-			m.Static(len(content))
-		}
-	}
-	err := links.Pages(t.files, t.source, s, c.config.ExpandsIncludes, func(chapter *summary.Chapter, text []byte) {
-		m.Page(above(chapter, parents), text)
-	})
-	if err != nil {
-		c.addToBook("%v: include less, or split the book into several views", err)
-		return
-	}
-	c.layout.need = newNeed(m)
-	if limit := c.layout.need.limit; limit > muchMemory && m.Index() > m.Bytes()/2 {
-		c.warnOfBook("mdBook may take %d MiB of memory to build the book, %d MiB of it for the search index: switch that off in book.toml, with enable = false in a table [output.html.search], or split the book into several views",
-			limit>>20, m.Index()>>20)
-	}
-}
-
-// isStatic reports whether mdBook may read a file into memory to change it: a template, a
-// style sheet, a script. Others are copied.
-func isStatic(file string) bool {
-	switch path.Ext(file) {
-	case ".hbs", ".css", ".js":
-		return true
-	}
-	return false
-}
-
-// parentsOf finds the chapters that others are nested in.
-func parentsOf(s *summary.Summary) map[*summary.Chapter]*summary.Chapter {
-	parents := map[*summary.Chapter]*summary.Chapter{}
-	for chapter := range s.Chapters() {
-		for _, nested := range chapter.Nested {
-			parents[nested] = chapter
-		}
-	}
-	return parents
-}
-
-// above yields the names of a chapter and of those that it is nested in.
-func above(chapter *summary.Chapter, parents map[*summary.Chapter]*summary.Chapter) iter.Seq[string] {
-	return func(yield func(string) bool) {
-		for ; chapter != nil && yield(chapter.Name); chapter = parents[chapter] {
-			continue
-		}
-	}
 }

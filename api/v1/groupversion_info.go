@@ -4,6 +4,12 @@
 //
 // It imports nothing but k8s.io/apimachinery, so that clients can.
 //
+// It follows semantic versioning, from 1.0.0 on: what compiles against one version and is
+// accepted by it compiles against, and is accepted by, every later one of the same major
+// version. Fields, reasons, labels and annotations are added, and their names and meanings
+// stay. A default may change in a minor version, which its changelog then says. The texts
+// of messages may change in any.
+//
 // +kubebuilder:object:generate=true
 // +groupName=view.zoetrope.github.io
 package v1

@@ -3,7 +3,6 @@ package book
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"maps"
 	"path"
 	"slices"
@@ -12,6 +11,7 @@ import (
 	"github.com/pelletier/go-toml/v2"
 
 	v1 "github.com/zoetrope/markdown-view/api/v1"
+	"github.com/zoetrope/markdown-view/generator/diagnostic"
 )
 
 // ConfigPath is the file that configures mdBook, in the book's root.
@@ -87,9 +87,11 @@ type Config struct {
 	// among Faults. What is above is then what the table says all the same: another
 	// version of mdBook may know the key.
 	HTMLIgnored bool
-	// Faults are what mdBook objects to in a book.toml that can be read: the first
-	// 20, in the order of the file.
-	Faults []Fault
+	// Faults are what mdBook 0.5 objects to in a book.toml that can be read: the first
+	// 20, in the order of the file. An error means that it doesn't start, a warning that it
+	// logs one and ignores all of [output.html]. Other versions may not object: a key that
+	// is unknown here may be one that a later mdBook has added.
+	Faults diagnostic.List
 }
 
 // Page404 returns the path below the book's root of the page for unknown addresses;
@@ -114,45 +116,18 @@ type Plugin struct {
 	Line, Column int
 }
 
-// Fault is something that mdBook 0.5 objects to. Other versions may not: a key
-// that is unknown here may be one that a later mdBook has added.
-type Fault struct {
-	// Key is dotted, such as output.html.copy-fonts.
-	Key string
-	// Line and Column, from 1; the column counts bytes.
-	Line, Column int
-	// Message says what is wrong, what mdBook does, and what to do.
-	Message string
-	// Fatal says that mdBook doesn't start. Otherwise it logs an error and ignores
-	// all of [output.html].
-	Fatal bool
-}
-
-// ConfigError says that a book.toml can't be used.
-type ConfigError struct {
-	// Line and Column, from 1; the column counts bytes.
-	Line, Column int
-	// Message says what is wrong.
-	Message string
-}
-
-// Error gives the error as book.toml:line:column: message.
-func (e *ConfigError) Error() string {
-	return fmt.Sprintf("%s:%d:%d: %s", ConfigPath, e.Line, e.Column, e.Message)
-}
-
 // ParseConfig reads the text of book.toml as mdBook 0.5 does. nil or empty text
-// gives mdBook's defaults. The error is a *ConfigError: the text isn't TOML 1.1, a
-// value has the wrong type, a path is absolute, or a limit is exceeded.
+// gives mdBook's defaults. The error is a [diagnostic.List] of one: the text isn't
+// TOML 1.1, a value has the wrong type, a path is absolute, or a limit is exceeded.
 func ParseConfig(text []byte) (Config, error) {
 	if len(text) > MaxConfigBytes {
-		return Config{}, &ConfigError{1, 1, fmt.Sprintf("has %d bytes, may have at most %d", len(text), MaxConfigBytes)}
+		return Config{}, position{1, 1}.errorf("has %d bytes, may have at most %d", len(text), MaxConfigBytes)
 	}
 	// mdBook skips a byte order mark, the parser doesn't.
 	text = bytes.TrimPrefix(text, []byte("\ufeff"))
 	index := indexKeys(text)
 	if index.count > MaxConfigKeys {
-		return Config{}, &ConfigError{index.at.line, index.at.column, fmt.Sprintf("has more than %d keys", MaxConfigKeys)}
+		return Config{}, index.at.errorf("has more than %d keys", MaxConfigKeys)
 	}
 	var doc map[string]any
 	if err := toml.Unmarshal(text, &doc); err != nil {
@@ -177,10 +152,10 @@ func ParseConfig(text []byte) (Config, error) {
 func syntaxError(err error) error {
 	var decode *toml.DecodeError
 	if !errors.As(err, &decode) {
-		return &ConfigError{Line: 1, Column: 1, Message: err.Error()}
+		return position{1, 1}.errorf("%v", err)
 	}
 	line, column := decode.Position()
-	return &ConfigError{Line: line, Column: column, Message: strings.TrimPrefix(decode.Error(), "toml: ")}
+	return position{line, column}.errorf("%s", strings.TrimPrefix(decode.Error(), "toml: "))
 }
 
 // readPaths takes the paths out of a document whose types were checked.

@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/pelletier/go-toml/v2/unstable"
+
+	"github.com/zoetrope/markdown-view/generator/diagnostic"
 )
 
 // keys are the keys of a table of book.toml: each a keys, for a table, or a kind.
@@ -106,8 +108,8 @@ var removedKeys = map[string]string{
 // checker compares a document with the keys that mdBook knows.
 type checker struct {
 	positions map[string]position
-	faults    []Fault
-	errs      []*ConfigError
+	faults    []placed
+	errs      []placed
 	// htmlIgnored says that a fault has mdBook ignore [output.html].
 	htmlIgnored bool
 }
@@ -151,15 +153,14 @@ func (c *checker) unknown(key string) {
 }
 
 func (c *checker) fault(key, message string) {
-	fatal := !inHTML(key)
-	if fatal {
-		message += "; it doesn't start"
-	} else {
+	at, severity := c.position(key), diagnostic.Error
+	if inHTML(key) {
 		message += "; it ignores all of [output.html] then"
-		c.htmlIgnored = true
+		severity, c.htmlIgnored = diagnostic.Warning, true
+	} else {
+		message += "; it doesn't start"
 	}
-	at := c.position(key)
-	c.faults = append(c.faults, Fault{Key: key, Line: at.line, Column: at.column, Message: message, Fatal: fatal})
+	c.faults = append(c.faults, placed{at, diagnostic.Problem{Severity: severity, File: ConfigPath, Line: at.line, Message: message}})
 }
 
 // wrongType notes a value of a wrong type. mdBook reads [output.html] by itself, and
@@ -190,17 +191,19 @@ func (c *checker) checkHTML(doc map[string]any) {
 
 func (c *checker) errorf(key, format string, args ...any) {
 	at := c.position(key)
-	c.errs = append(c.errs, &ConfigError{Line: at.line, Column: at.column, Message: fmt.Sprintf(format, args...)})
+	c.errs = append(c.errs, placed{at, at.problem(format, args...)})
 }
 
 // maxFaults is how many faults are reported: more help nobody.
 const maxFaults = 20
 
-func (c *checker) firstFaults() []Fault {
-	slices.SortStableFunc(c.faults, func(a, b Fault) int {
-		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
-	})
-	return c.faults[:min(len(c.faults), maxFaults)]
+func (c *checker) firstFaults() diagnostic.List {
+	slices.SortStableFunc(c.faults, placed.compare)
+	var first diagnostic.List
+	for _, fault := range c.faults[:min(len(c.faults), maxFaults)] {
+		first = append(first, fault.problem)
+	}
+	return first
 }
 
 // firstError returns the error that stands first in the file, or nil.
@@ -208,13 +211,30 @@ func (c *checker) firstError() error {
 	if len(c.errs) == 0 {
 		return nil
 	}
-	return slices.MinFunc(c.errs, func(a, b *ConfigError) int {
-		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
-	})
+	return diagnostic.List{slices.MinFunc(c.errs, placed.compare).problem}.Err()
+}
+
+// placed is a problem with its place, by which it is sorted.
+type placed struct {
+	at      position
+	problem diagnostic.Problem
+}
+
+func (p placed) compare(other placed) int {
+	return cmp.Or(cmp.Compare(p.at.line, other.at.line), cmp.Compare(p.at.column, other.at.column))
 }
 
 // position is a place in book.toml, from 1.
 type position struct{ line, column int }
+
+// problem is one of the text, in which the column counts bytes.
+func (p position) problem(format string, args ...any) diagnostic.Problem {
+	return diagnostic.Problem{File: ConfigPath, Line: p.line, Message: fmt.Sprintf("column %d: %s", p.column, fmt.Sprintf(format, args...))}
+}
+
+func (p position) errorf(format string, args ...any) error {
+	return diagnostic.List{p.problem(format, args...)}.Err()
+}
 
 // position returns where a key is, or else the table that it is in.
 func (c *checker) position(key string) position {

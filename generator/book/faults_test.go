@@ -5,73 +5,75 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/zoetrope/markdown-view/generator/diagnostic"
 )
 
 func TestParseConfigFaults(t *testing.T) {
 	tests := map[string]struct {
 		toml string
-		want []Fault
+		want diagnostic.List
 	}{
 		"an unknown table": {
 			toml: "[bok]\nx = 1\n",
-			want: []Fault{{Key: "bok", Line: 1, Column: 2, Fatal: true,
+			want: diagnostic.List{{File: "book.toml", Line: 1,
 				Message: "mdBook 0.5 doesn't know the key bok; it doesn't start"}},
 		},
 		"a table in another case, whose keys don't count": {
 			toml: "\n[Book]\nsrc = 'x'",
-			want: []Fault{{Key: "Book", Line: 2, Column: 2, Fatal: true,
+			want: diagnostic.List{{File: "book.toml", Line: 2,
 				Message: "mdBook 0.5 doesn't know the key Book; it doesn't start"}},
 		},
 		"unknown keys, in the order of the file": {
 			toml: "rust = {version = 1}\n[build]\n  watch = true\n[book]\nmultilingual = false",
-			want: []Fault{
-				{Key: "rust.version", Line: 1, Column: 9, Fatal: true,
+			want: diagnostic.List{
+				{File: "book.toml", Line: 1,
 					Message: "mdBook 0.5 doesn't know the key rust.version; it doesn't start"},
-				{Key: "build.watch", Line: 3, Column: 3, Fatal: true,
+				{File: "book.toml", Line: 3,
 					Message: "mdBook 0.5 doesn't know the key build.watch; it doesn't start"},
-				{Key: "book.multilingual", Line: 5, Column: 1, Fatal: true,
+				{File: "book.toml", Line: 5,
 					Message: "mdBook 0.5 doesn't know the key book.multilingual, which mdBook 0.4 had: it never had an effect; it doesn't start"},
 			},
 		},
 		"values that mdBook doesn't know": {
 			toml: "[book]\ntext-direction = 'up'\n[rust]\nedition = '2027'",
-			want: []Fault{
-				{Key: "book.text-direction", Line: 2, Column: 1, Fatal: true,
+			want: diagnostic.List{
+				{File: "book.toml", Line: 2,
 					Message: `book.text-direction is "up", mdBook 0.5 knows only ltr, rtl; it doesn't start`},
-				{Key: "rust.edition", Line: 4, Column: 1, Fatal: true,
+				{File: "book.toml", Line: 4,
 					Message: `rust.edition is "2027", mdBook 0.5 knows only 2015, 2018, 2021, 2024; it doesn't start`},
 			},
 		},
 		"an unknown key of the HTML renderer": {
 			toml: "[output.html]\ncurly-quotes = true\n[output.html.fold]\ndepth = 1",
-			want: []Fault{
-				{Key: "output.html.curly-quotes", Line: 2, Column: 1,
+			want: diagnostic.List{
+				{Severity: diagnostic.Warning, File: "book.toml", Line: 2,
 					Message: "mdBook 0.5 doesn't know the key output.html.curly-quotes, which mdBook 0.4 had: write smart-punctuation; it ignores all of [output.html] then"},
-				{Key: "output.html.fold.depth", Line: 4, Column: 1,
+				{Severity: diagnostic.Warning, File: "book.toml", Line: 4,
 					Message: "mdBook 0.5 doesn't know the key output.html.fold.depth; it ignores all of [output.html] then"},
 			},
 		},
 		"values of wrong types for the HTML renderer": {
 			toml: "[output.html]\nadditional-js = ['a', 1]\n[output.html.fold]\nlevel = 256\n[output.html.redirect]\n'/a.html' = 1\n[output.html.search]\nlimit-results = -1",
-			want: []Fault{
-				{Key: "output.html.additional-js", Line: 2, Column: 1,
+			want: diagnostic.List{
+				{Severity: diagnostic.Warning, File: "book.toml", Line: 2,
 					Message: "output.html.additional-js must be a list of strings for mdBook 0.5; it ignores all of [output.html] then"},
-				{Key: "output.html.fold.level", Line: 4, Column: 1,
+				{Severity: diagnostic.Warning, File: "book.toml", Line: 4,
 					Message: "output.html.fold.level must be a whole number from 0 to 255 for mdBook 0.5; it ignores all of [output.html] then"},
-				{Key: "output.html.redirect./a.html", Line: 6, Column: 1,
+				{Severity: diagnostic.Warning, File: "book.toml", Line: 6,
 					Message: "output.html.redirect./a.html must be a string for mdBook 0.5; it ignores all of [output.html] then"},
-				{Key: "output.html.search.limit-results", Line: 8, Column: 1,
+				{Severity: diagnostic.Warning, File: "book.toml", Line: 8,
 					Message: "output.html.search.limit-results must be a whole number from 0 to 4294967295 for mdBook 0.5; it ignores all of [output.html] then"},
 			},
 		},
 		"two names of one table": {
 			toml: "[output.html.playpen]\n[output.html.playground]",
-			want: []Fault{{Key: "output.html.playpen", Line: 1, Column: 14,
+			want: diagnostic.List{{Severity: diagnostic.Warning, File: "book.toml", Line: 1,
 				Message: "output.html.playpen is the former name of output.html.playground, and mdBook 0.5 takes only one of them; it ignores all of [output.html] then"}},
 		},
 		"preprocessors that run before each other": {
 			toml: "[preprocessor.a]\nbefore = ['b']\n[preprocessor.b]\nbefore = ['links']\n[preprocessor.c]\nafter = ['links']\nbefore = ['a']",
-			want: []Fault{{Key: "preprocessor.b", Line: 3, Column: 15, Fatal: true,
+			want: diagnostic.List{{File: "book.toml", Line: 3,
 				Message: "mdBook 0.5 finds that by before and after (drop one of them) each of the preprocessors b, links, c, a has to run before the next, and the last before the first; it doesn't start"}},
 		},
 	}
@@ -83,7 +85,7 @@ func TestParseConfigFaults(t *testing.T) {
 			}
 			want := defaults(func(c *Config) {
 				c.Faults = test.want
-				c.HTMLIgnored = !test.want[0].Fatal
+				c.HTMLIgnored = test.want[0].Severity == diagnostic.Warning
 			})
 			if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(Config{}, "Redirects", "Preprocessors")); diff != "" {
 				t.Error(diff)

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/zoetrope/markdown-view/generator/diagnostic"
 )
 
 // build has a real mdBook, which MDBOOK names, build a book of one page with a
@@ -72,7 +74,7 @@ func TestHTMLFaultsAgainstMDBook(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if len(config.Faults) != 1 || config.Faults[0].Fatal || !config.HTMLIgnored {
+			if len(config.Faults) != 1 || config.Faults[0].Severity != diagnostic.Warning || !config.HTMLIgnored {
 				t.Errorf("faults: %v, ignored: %v", config.Faults, config.HTMLIgnored)
 			}
 			if output, ok := build(t, text); !ok || !strings.Contains(output, "ERROR") || !strings.Contains(output, "output.html") {
@@ -121,10 +123,7 @@ func TestFatalConfigAgainstMDBook(t *testing.T) {
 	for text, fatal := range tests {
 		t.Run(text, func(t *testing.T) {
 			config, err := ParseConfig([]byte(text))
-			got := err != nil
-			for _, fault := range config.Faults {
-				got = got || fault.Fatal
-			}
+			got := err != nil || len(config.Faults.Of(diagnostic.Error)) > 0
 			if got != fatal {
 				t.Errorf("fatal here: %v, %v, %v", got, err, config.Faults)
 			}

@@ -46,6 +46,17 @@ func TestReadBesideTheRoot(t *testing.T) {
 			folders: []string{"../../.."}, // where mdBook is to find nothing, too
 			root:    "docs/guide",
 		},
+		"what chapters include, whatever their ending": {
+			files: map[string]string{
+				"p/book.toml": "", "p/src/SUMMARY.md": "- [Notes](notes.txt)\n- [Draft]()\n- [Gone](gone.txt)\n- [Guide](./guide/.md)\n",
+				"p/src/notes.txt": "{{#include ../x.rs}}", "p/src/guide/.md": "{{#include ../../y.rs}}", "p/src/other.txt": "{{#include ../z.rs}}",
+				"p/x.rs": "x", "p/y.rs": "y", "p/z.rs": "z",
+			},
+			dir:    "p",
+			pages:  []string{"SUMMARY.md", "guide/.md", "notes.txt", "other.txt"},
+			beside: map[string]string{"x.rs": "x", "y.rs": "y"},
+			root:   "p",
+		},
 		"a way through the project's own folder": {
 			files:   map[string]string{"guide/book.toml": "", "guide/src/a.md": "{{#include ../../guide/x.rs}} {{#include ../../guide/src/b.md}}", "guide/src/b.md": "b", "guide/x.rs": "x"},
 			dir:     "guide",

@@ -72,7 +72,9 @@ func (l Limits) orDefault() Limits {
 // leading out even when they change meanwhile; for the messages about links it
 // implements [fs.ReadLinkFS], as those do.
 //
-// The error is an *IgnoreError or an *Error.
+// The error is a [diagnostic.List]. Its fields are those of the source, path and ignore, and
+// its files begin with the folder's path as it was given, such as ./docs/a.md; what can't be
+// printed of them is escaped.
 func Read(fsys fs.FS, dir string, opts Options) (book.Book, error) {
 	ignore, err := parseIgnore(opts.Ignore)
 	if err != nil {

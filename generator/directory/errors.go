@@ -5,66 +5,21 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
 	"github.com/zoetrope/markdown-view/generator/book"
+	"github.com/zoetrope/markdown-view/generator/diagnostic"
 )
 
-// FileError is what is wrong with one file or folder.
-type FileError struct {
-	// Path starts with the folder's path as it was given, such as ./docs/a.md. It
-	// can be printed: characters that can't are escaped.
-	Path string
-	// Line of the file, from 1; 0 when it is about the whole file.
-	Line int
-	// Message says what is wrong and what to do.
-	Message string
-}
-
-// Error gives the error as path:line: message.
-func (e FileError) Error() string {
-	if e.Line > 0 {
-		return fmt.Sprintf("%s:%d: %s", e.Path, e.Line, e.Message)
-	}
-	return e.Path + ": " + e.Message
-}
-
-// Error is what is wrong with a folder.
-type Error struct {
-	// Files are the first 10 errors, at least one.
-	Files []FileError
-	// More is how many others there are; more may follow when these are fixed.
-	More int
-}
-
-// Error lists the errors, one a line.
-func (e *Error) Error() string {
-	var b strings.Builder
-	for i, f := range e.Files {
-		if i > 0 {
-			b.WriteByte('\n')
-		}
-		b.WriteString(f.Error())
-	}
-	if e.More > 0 {
-		fmt.Fprintf(&b, "\nand %d more", e.More)
-	}
-	return b.String()
-}
-
-// IgnoreError says that a pattern of [Options.Ignore] can't be read.
-type IgnoreError struct {
-	// Line of the pattern, from 1.
-	Line int
-	// Message says what is wrong.
-	Message string
-}
-
-// Error gives the error as line n: message.
-func (e *IgnoreError) Error() string { return fmt.Sprintf("line %d: %s", e.Line, e.Message) }
+// Fields of a source that a problem may be in.
+const (
+	pathField   = "path"
+	ignoreField = "ignore"
+)
 
 const maxFileErrors = 10
 
@@ -81,7 +36,7 @@ func (r *reader) fail(rel string, line int, message string) {
 	case rel != "":
 		p += "/" + rel
 	}
-	r.errs = append(r.errs, FileError{Path: printable(p), Line: line, Message: message})
+	r.errs = append(r.errs, diagnostic.Problem{Field: pathField, File: printable(p), Line: line, Message: message})
 }
 
 func (r *reader) failf(rel, format string, args ...any) {
@@ -96,11 +51,14 @@ func (r *reader) failRead(rel string, err error) {
 	r.failf(rel, "can't be read: %v", err)
 }
 
+// err returns the first errors, and how many others there are; more may follow when these
+// are fixed.
 func (r *reader) err() error {
-	if len(r.errs) == 0 {
-		return nil
+	all := r.errs
+	if r.more > 0 {
+		all = append(slices.Clip(all), diagnostic.Problem{Field: pathField, Count: r.more, Message: fmt.Sprintf("%d more files or folders have faults", r.more)})
 	}
-	return &Error{Files: r.errs, More: r.more}
+	return all.Err()
 }
 
 // printable escapes a path that would spoil a line of text.

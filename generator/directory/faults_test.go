@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/zoetrope/markdown-view/generator/book"
+	"github.com/zoetrope/markdown-view/generator/diagnostic"
 )
 
 // faulty is a tree whose files can be made to misbehave.
@@ -169,7 +170,7 @@ func TestReadFaults(t *testing.T) {
 			if err == nil {
 				t.Fatal("no error")
 			}
-			if diff := cmp.Diff(test.want, err.Error()); diff != "" {
+			if diff := cmp.Diff(test.want, told(err)); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -209,7 +210,7 @@ func (d *endlessDir) ReadDir(n int) ([]fs.DirEntry, error) {
 func TestReadEndsInAnEndlessFolder(t *testing.T) {
 	fsys := endless{tree(map[string]string{"d/a.md": ""})}
 	_, err := Read(fsys, "d", Options{Limits: Limits{Files: 1000}})
-	if diff := cmp.Diff("d: holds more than 20000 files and folders, ignored ones included: name a folder with less in it", fmt.Sprint(err)); diff != "" {
+	if diff := cmp.Diff("d: holds more than 20000 files and folders, ignored ones included: name a folder with less in it", told(err)); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -240,7 +241,7 @@ func TestReadIsTheSameInAnyOrderAndReadsOnce(t *testing.T) {
 		if diff := cmp.Diff(first, got); diff != "" {
 			t.Error(diff)
 		}
-		if diff := cmp.Diff(firstErr, err); diff != "" {
+		if diff := cmp.Diff(diagnostic.FromError(firstErr), diagnostic.FromError(err)); diff != "" {
 			t.Error(diff)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/zoetrope/markdown-view/generator/book"
+	"github.com/zoetrope/markdown-view/generator/diagnostic"
 )
 
 // DefaultIgnore is what is left out of every folder: what editors and desktops
@@ -54,7 +55,7 @@ func parseIgnore(text string) (patterns, error) {
 		number++
 		p, ok, err := parsePattern(line)
 		if err != nil {
-			return nil, &IgnoreError{Line: number, Message: err.Error()}
+			return nil, diagnostic.List{{Field: ignoreField, Line: number, Message: err.Error()}}.Err()
 		}
 		if ok {
 			ps = append(ps, p)

@@ -121,9 +121,9 @@ func TestIgnores(t *testing.T) {
 
 func TestParseIgnoreErrors(t *testing.T) {
 	tests := map[string]struct{ patterns, want string }{
-		"a bracket without an end":   {"a.md\n\nb[a-", `line 3: the pattern "b[a-": brackets or a backslash without their end`},
-		"a backslash without an end": {`a\`, `line 1: the pattern "a\\": brackets or a backslash without their end`},
-		"a named class":              {"x/[[:alpha:]]*.md", `line 1: the pattern "[[:alpha:]]*.md": classes such as [:alpha:] aren't known here, write a range such as a-z`},
+		"a bracket without an end":   {"a.md\n\nb[a-", `ignore: line 3: the pattern "b[a-": brackets or a backslash without their end`},
+		"a backslash without an end": {`a\`, `ignore: line 1: the pattern "a\\": brackets or a backslash without their end`},
+		"a named class":              {"x/[[:alpha:]]*.md", `ignore: line 1: the pattern "[[:alpha:]]*.md": classes such as [:alpha:] aren't known here, write a range such as a-z`},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

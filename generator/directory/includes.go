@@ -8,6 +8,8 @@ import (
 
 	"github.com/zoetrope/markdown-view/generator/book"
 	"github.com/zoetrope/markdown-view/generator/links"
+	"github.com/zoetrope/markdown-view/generator/mdbook"
+	"github.com/zoetrope/markdown-view/generator/summary"
 )
 
 // source is a text that may include files, and the way to it.
@@ -40,8 +42,9 @@ func (p *project) addIncludes(b *book.Book) {
 }
 
 func (i *includer) run() {
+	chapters := i.chapters()
 	for _, page := range slices.Sorted(maps.Keys(i.book.Pages)) {
-		if strings.HasSuffix(page, ".md") {
+		if mdbook.IsPage(page) || chapters[page] {
 			way := page
 			if i.srcWay != "" {
 				way = i.srcWay + "/" + page
@@ -59,6 +62,17 @@ func (i *includer) run() {
 			}
 		}
 	}
+}
+
+// chapters are those that SUMMARY.md lists, whatever their ending. What is wrong with it
+// is said elsewhere.
+func (i *includer) chapters() map[string]bool {
+	listed, _ := summary.Parse(i.book.Pages[summary.FileName])
+	chapters := map[string]bool{}
+	for chapter := range listed.Chapters() {
+		chapters[chapter.Path()] = true
+	}
+	return chapters
 }
 
 func (i *includer) targetsOf(s source) []string {

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/zoetrope/markdown-view/generator/book"
+	"github.com/zoetrope/markdown-view/generator/diagnostic"
 	themes "github.com/zoetrope/markdown-view/generator/theme"
 )
 
@@ -123,11 +124,10 @@ func (p *project) read(replaced bool, ownSrc string) book.Book {
 }
 
 func (r *reader) failToml(err error) {
-	if at, ok := errors.AsType[*book.ConfigError](err); ok {
-		r.fail(book.ConfigPath, at.Line, at.Message)
-		return
+	faults := diagnostic.FromError(err)
+	for _, fault := range faults {
+		r.fail(book.ConfigPath, fault.Line, fault.Message)
 	}
-	r.fail(book.ConfigPath, 0, err.Error())
 }
 
 // rootAsEmpty turns a folder of a [book.Config] into one as this package has it.

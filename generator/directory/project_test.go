@@ -224,7 +224,7 @@ func TestReadProjectErrors(t *testing.T) {
 		"a book.toml that isn't TOML": {
 			files: map[string]string{"p/book.toml": "[book]\nsrc =\n", "p/src/a.md": ""},
 			dir:   "./p",
-			want:  "./p/book.toml:2: unexpected character U+000A at start of value",
+			want:  "./p/book.toml:2: column 6: unexpected character U+000A at start of value",
 		},
 		"a book.toml that is too large": {
 			files: map[string]string{"p/book.toml": strings.Repeat("#", 256<<10+1), "p/src/a.md": ""},

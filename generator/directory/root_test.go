@@ -178,7 +178,7 @@ d/b.md: is a named pipe, neither a file nor a folder: remove it, or ignore it`,
 			if err == nil {
 				t.Fatal("no error")
 			}
-			if diff := cmp.Diff(test.want, err.Error()); diff != "" {
+			if diff := cmp.Diff(test.want, told(err)); diff != "" {
 				t.Error(diff)
 			}
 		})

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/zoetrope/markdown-view/generator/book"
+	"github.com/zoetrope/markdown-view/generator/diagnostic"
 )
 
 // reader reads one folder.
@@ -26,7 +27,7 @@ type reader struct {
 	entries int   // looked at
 	bytes   int64 // read
 
-	errs []FileError
+	errs diagnostic.List
 	more int
 	full bool // a limit that ends the search was exceeded
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/zoetrope/markdown-view/generator/diagnostic"
 	"github.com/zoetrope/markdown-view/generator/summary"
 )
 
@@ -63,7 +64,7 @@ func TestExpand(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			c := &checker{expanded: maxExpanded, expansions: maxExpansions, warned: map[Warning]bool{}, files: map[string][]byte{
+			c := &checker{expanded: maxExpanded, expansions: maxExpansions, warned: map[diagnostic.Problem]bool{}, files: map[string][]byte{
 				"page": []byte(tt.page), "n": []byte(numbers), "a": []byte(anchors), "d/x": []byte("[{{#include y}}]"), "d/y": []byte("y")}}
 			if diff := cmp.Diff(tt.want, string(c.expand("page").text)); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)

@@ -2,30 +2,19 @@
 // images between pages, and files to include. mdBook 0.5.4 builds such a book
 // nevertheless, so these are warnings.
 //
-// The package is pure: bytes in, warnings out. It may import goldmark,
-// x/net/html, the summary package and the standard library only.
+// The package is pure: bytes in, warnings out. It may import goldmark, x/net/html, the
+// packages of this folder that read SUMMARY.md and know mdBook, and the standard library
+// only.
 package links
 
 import (
 	"fmt"
 	"path"
 
+	"github.com/zoetrope/markdown-view/generator/diagnostic"
 	"github.com/zoetrope/markdown-view/generator/summary"
 	"github.com/zoetrope/markdown-view/generator/summary/commonmark"
 )
-
-// Warning is something in a file that readers of the book will stumble over.
-type Warning struct {
-	// File below the book's root.
-	File string
-	// Line of the file; the first is 1. 0 if it concerns the whole file.
-	Line int
-	// Message says what is wrong and, if that is clear, what to do about it.
-	Message string
-	// Kind says in the plural what is wrong, without the place: that of warnings of
-	// which a book may have many. Otherwise it is "".
-	Kind string
-}
 
 // Kinds of warnings.
 const (
@@ -46,13 +35,6 @@ type Options struct {
 	// Absent, unless nil, says why the book has no file of a path, as the end of a
 	// sentence that begins with the path; "" if it isn't known.
 	Absent func(path string) string
-}
-
-func (w Warning) String() string {
-	if w.Line == 0 {
-		return w.File + ": " + w.Message
-	}
-	return fmt.Sprintf("%s:%d: %s", w.File, w.Line, w.Message)
 }
 
 // What a book may include in total. Ten levels of a file that includes itself
@@ -80,9 +62,10 @@ const (
 //   - chapters whose pages overwrite each other, and links in SUMMARY.md that
 //     mdBook passes over.
 //
-// The warnings come in the order of the chapters and their lines.
-func Check(files map[string][]byte, src string, s *summary.Summary, options Options) []Warning {
-	c := &checker{options: options, files: files, src: path.Clean(src), warned: map[Warning]bool{}, expanded: maxExpanded, expansions: maxExpansions}
+// The warnings come in the order of the chapters and their lines. Their files are paths
+// below the book's root.
+func Check(files map[string][]byte, src string, s *summary.Summary, options Options) diagnostic.List {
+	c := &checker{options: options, files: files, src: path.Clean(src), warned: map[diagnostic.Problem]bool{}, expanded: maxExpanded, expansions: maxExpansions}
 	c.site = newSite(files, c.src, s)
 	for _, page := range options.Pages {
 		c.site.add(page)
@@ -107,8 +90,8 @@ type checker struct {
 	files    map[string][]byte
 	src      string
 	site     *site
-	warnings []Warning
-	warned   map[Warning]bool
+	warnings diagnostic.List
+	warned   map[diagnostic.Problem]bool
 
 	// What is left to be spent: bytes and files to include, and goldmark's time.
 	expanded, expansions int
@@ -129,14 +112,14 @@ func (c *checker) warn(kind, file string, line int, format string, args ...any) 
 	if c.measuring {
 		return
 	}
-	w := Warning{File: file, Line: line, Message: commonmark.Printable(fmt.Sprintf(format, args...)), Kind: kind}
+	w := diagnostic.Problem{Severity: diagnostic.Warning, File: file, Line: line, Message: commonmark.Printable(fmt.Sprintf(format, args...)), Kind: kind}
 	if c.full() || c.warned[w] {
 		return
 	}
 	c.warned[w] = true
 	c.warnings = append(c.warnings, w)
 	if c.full() {
-		c.warnings = append(c.warnings, Warning{File: w.File,
+		c.warnings = append(c.warnings, diagnostic.Problem{Severity: diagnostic.Warning, File: w.File,
 			Message: fmt.Sprintf("there are more than %d warnings: what comes after isn't checked", maxWarnings)})
 	}
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/zoetrope/markdown-view/generator/diagnostic"
 	"github.com/zoetrope/markdown-view/generator/summary"
 )
 
@@ -112,10 +113,10 @@ func TestWarningsAboutSummary(t *testing.T) {
 		t.Fatal(err)
 	}
 	files := map[string][]byte{"src/a.md": nil, "src/b.md": nil, "src/c.md": nil, "src/index.md": nil, "src/README.md": nil, "src/c.txt": nil}
-	want := []Warning{
-		{File: "src/SUMMARY.md", Line: 1, Message: "mdBook passes over the link to b.md and doesn't render the page: make it a list item of its own"},
-		{File: "src/SUMMARY.md", Line: 4, Message: "mdBook renders README.md to index.html, as it does index.md in line 3, so only this one can be read: rename one of them"},
-		{File: "src/SUMMARY.md", Line: 5, Message: "mdBook renders c.txt to c.html, as it does c.md in line 2, so only this one can be read: rename one of them"},
+	want := diagnostic.List{
+		{Severity: diagnostic.Warning, File: "src/SUMMARY.md", Line: 1, Message: "mdBook passes over the link to b.md and doesn't render the page: make it a list item of its own"},
+		{Severity: diagnostic.Warning, File: "src/SUMMARY.md", Line: 4, Message: "mdBook renders README.md to index.html, as it does index.md in line 3, so only this one can be read: rename one of them"},
+		{Severity: diagnostic.Warning, File: "src/SUMMARY.md", Line: 5, Message: "mdBook renders c.txt to c.html, as it does c.md in line 2, so only this one can be read: rename one of them"},
 	}
 	if diff := cmp.Diff(want, Check(files, "src", s, Options{})); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)

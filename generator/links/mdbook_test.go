@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/net/html"
 
+	"github.com/zoetrope/markdown-view/generator/diagnostic"
 	"github.com/zoetrope/markdown-view/generator/summary"
 )
 
@@ -69,7 +70,7 @@ func TestLinksAgainstMDBook(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			site := build(t, files, "output.html.search.enable = false\n")
 			s := load(t, files)
-			c := &checker{files: files, src: "src", site: newSite(files, "src", s), warned: map[Warning]bool{}, expanded: maxExpanded, expansions: maxExpansions}
+			c := &checker{files: files, src: "src", site: newSite(files, "src", s), warned: map[diagnostic.Problem]bool{}, expanded: maxExpanded, expansions: maxExpansions}
 			links := 0
 			for chapter := range s.Chapters() {
 				if chapter.Draft() {
@@ -165,7 +166,7 @@ func TestExpandAgainstMDBook(t *testing.T) {
 		t.Fatalf("mdBook rendered %d chapters", len(rendered.Book.Items))
 	}
 	for _, item := range rendered.Book.Items {
-		c := &checker{files: files, warned: map[Warning]bool{}, expanded: maxExpanded, expansions: maxExpansions}
+		c := &checker{files: files, warned: map[diagnostic.Problem]bool{}, expanded: maxExpanded, expansions: maxExpansions}
 		got := string(c.expand("src/" + item.Chapter.Path).text)
 		// Line ends of included text differ: mdBook joins its lines anew.
 		want := strings.ReplaceAll(item.Chapter.Content, "```rust,more", "```rust") // what matters to highlighting only

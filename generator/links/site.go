@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/zoetrope/markdown-view/generator/mdbook"
 	"github.com/zoetrope/markdown-view/generator/summary"
 )
 
@@ -17,13 +18,10 @@ type site struct {
 	sources  map[string]string           // the files below src by their path, also in small letters
 }
 
-// pages that mdBook writes for every book.
-var generated = []string{"index.html", "404.html", "print.html", "toc.html"}
-
 func newSite(files map[string][]byte, src string, s *summary.Summary) *site {
 	t := &site{files: map[string]bool{}, folders: map[string]bool{".": true},
 		chapters: map[string]*summary.Chapter{}, sources: map[string]string{}}
-	for _, name := range generated {
+	for _, name := range mdbook.SitePages {
 		t.add(name)
 	}
 	for file := range files {
@@ -35,7 +33,7 @@ func newSite(files map[string][]byte, src string, s *summary.Summary) *site {
 			}
 		}
 		t.addSource(name)
-		if path.Ext(name) != ".md" { // those are rendered, if they are chapters
+		if !mdbook.IsPage(name) {
 			t.add(name)
 		}
 	}
@@ -81,7 +79,7 @@ type link struct {
 func (l link) target(folder string) string {
 	name := l.destination
 	if !l.raw || !l.image {
-		name = fixed(name)
+		name = mdbook.LinkToHTML(name)
 	}
 	if i := strings.IndexAny(name, "?#"); i >= 0 {
 		name = name[:i]
@@ -92,27 +90,13 @@ func (l link) target(folder string) string {
 	return path.Join(folder, name)
 }
 
-// fixed turns the ending .md into .html the way mdBook's fix_link does, which
-// drops what comes after it, but for a fragment.
-func fixed(destination string) string {
-	i := strings.LastIndex(destination, ".md")
-	if i < 0 {
-		return destination
-	}
-	rest := destination[i+len(".md"):]
-	if !strings.HasPrefix(rest, "#") {
-		rest = ""
-	}
-	return destination[:i] + ".html" + rest
-}
-
 // broken reports whether a link in a page of a folder leads nowhere.
 func (t *site) broken(l link, folder string) bool {
 	if foreign.MatchString(l.destination) {
 		return false
 	}
 	target := l.target(folder)
-	return !t.files[target] && (l.image || !t.files[path.Join(target, "index.html")])
+	return !t.files[target] && (l.image || !t.files[path.Join(target, mdbook.FrontPage)])
 }
 
 // fault says why a broken link leads nowhere, as the end of a sentence.
@@ -125,7 +109,7 @@ func (t *site) fault(l link, folder string) string {
 	case source == ".." || strings.HasPrefix(source, "../"):
 		return "it is outside the book's src folder, so it isn't in the site"
 	}
-	page := strings.TrimSuffix(source, path.Ext(source)) + ".md"
+	page := strings.TrimSuffix(source, path.Ext(source)) + mdbook.PageEnding
 	for _, name := range []string{source, page} {
 		spelled := t.sources[name]
 		if spelled == "" {
@@ -137,9 +121,9 @@ func (t *site) fault(l link, folder string) string {
 			return "did you mean " + spelled + "?"
 		case chapter != nil && l.image:
 			return "it is a page, and mdBook renders it to " + chapter.HTML()
-		case chapter != nil && path.Base(chapter.HTML()) == "index.html":
+		case chapter != nil && path.Base(chapter.HTML()) == mdbook.FrontPage:
 			return "mdBook renders the page to " + chapter.HTML() + ", write " + folderOf(l.destination)
-		case chapter == nil && path.Ext(name) == ".md":
+		case chapter == nil && mdbook.IsPage(name):
 			return name + " isn't a chapter, so mdBook doesn't render it: list it in " + summary.FileName
 		default:
 			return "mdBook takes .md for its ending and links to " + target

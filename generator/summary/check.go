@@ -4,13 +4,15 @@ import (
 	"path"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/zoetrope/markdown-view/generator/mdbook"
 )
 
 // Check holds the chapters against the book's files: their contents by slash
 // path relative to the book's root, where src is the folder that holds
 // SUMMARY.md. With an empty src the paths are relative to that folder itself.
 //
-// The error is of type Errors and holds every fault. A chapter's page must
+// The error is a [diagnostic.List] and holds every fault. A chapter's page must
 //
 //   - exist, spelled as on a file system that tells small letters from capital
 //     ones; be a file; be UTF-8 text: mdBook reads it with read_to_string.
@@ -24,13 +26,13 @@ import (
 // And there must be a page at all: without one mdBook succeeds, but writes no
 // index.html, and the front page, which the probes ask for, is 404.
 func (s *Summary) Check(files map[string][]byte, src string) error {
-	return append(s.checkChapters(newTree(files, src)), s.checkFront()...).orNil()
+	return append(s.checkChapters(newTree(files, src)), s.checkFront()...).err()
 }
 
 // checkFront finds that there is nothing to make the front page of.
-func (s *Summary) checkFront() Errors {
+func (s *Summary) checkFront() faults {
 	const front = "so mdBook writes no index.html and the book has no front page"
-	var errs Errors
+	var errs faults
 	var draft *Chapter
 	for c := range s.Chapters() {
 		if !c.Draft() {
@@ -51,8 +53,8 @@ func (s *Summary) checkFront() Errors {
 	return errs
 }
 
-func (s *Summary) checkChapters(t *tree) Errors {
-	var errs Errors
+func (s *Summary) checkChapters(t *tree) faults {
+	var errs faults
 	var rendered []*Chapter
 	for c := range s.Chapters() {
 		if c.Draft() {
@@ -86,7 +88,7 @@ func newTree(files map[string][]byte, src string) *tree {
 		}
 		t.files[name] = content
 		addParents(t.folders, name)
-		if path.Ext(name) != ".md" { // mdBook copies all else
+		if !mdbook.IsPage(name) {
 			addParents(t.site, name)
 		}
 	}
@@ -124,8 +126,10 @@ func (t *tree) fault(location string) string {
 			return "which mdBook takes for a file's name: a chapter is a page of the book, so make one that links there"
 		}
 		return t.absent(location, "which is not among the pages", "add the page or remove the line")
-	case name == "print.md":
+	case name == mdbook.ReservedPage:
 		return "a name that mdBook keeps for the page that it makes for printing: rename the page"
+	case !mdbook.CanRender(name):
+		return "of whose name mdBook makes .., a folder: rename the page"
 	case !utf8.Valid(content):
 		return "which is not UTF-8 text: save it as UTF-8, or link to it from a page if it is no page"
 	}
@@ -176,20 +180,20 @@ func (t *tree) resolve(location string) (string, ending) {
 
 // clashes finds files of the site whose names are folders' too: mdBook fails
 // half-way through writing it.
-func (t *tree) clashes(chapters []*Chapter) Errors {
-	var errs Errors
+func (t *tree) clashes(chapters []*Chapter) faults {
+	var errs faults
 	for _, c := range chapters {
 		if t.site[c.HTML()] {
 			errs.add(c.Line, "chapter %q links to %s, which mdBook writes to %s, but the book has a folder of that name: rename one of them",
 				c.Name, c.Location, c.HTML())
 		}
 	}
-	for _, name := range []string{"index.html", "404.html", "print.html", "toc.html"} {
+	for _, name := range mdbook.SitePages {
 		if t.site[name] {
 			errs.add(0, "the folder %s has the name of a page that mdBook writes: rename the folder", name)
 		}
 	}
-	for _, name := range []string{"css", "fonts"} {
+	for _, name := range mdbook.SiteFolders {
 		if _, ok := t.files[name]; ok {
 			errs.add(0, "the file %s has the name of a folder that mdBook writes: rename the file", name)
 		}
@@ -197,20 +201,11 @@ func (t *tree) clashes(chapters []*Chapter) Errors {
 	return errs
 }
 
-// HTML is the page's file in the site that mdBook writes: the Path with the
-// ending .html, and index.html for a README. Empty for a draft. Two chapters can
-// have the same; then mdBook shows the later one only.
+// HTML is the page's file in the site that mdBook writes. Empty for a draft. Two
+// chapters can have the same; then mdBook shows the later one only.
 func (c *Chapter) HTML() string {
 	if c.Draft() {
 		return ""
 	}
-	folder, name := path.Split(c.Path())
-	// As Rust's with_extension: a name that begins with its only dot has none.
-	if dot := strings.LastIndexByte(name, '.'); dot > 0 {
-		name = name[:dot]
-	}
-	if strings.EqualFold(name, "readme") {
-		name = "index"
-	}
-	return folder + name + ".html"
+	return mdbook.HTML(c.Path())
 }

@@ -1,12 +1,13 @@
 package summary
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/zoetrope/markdown-view/generator/diagnostic"
 )
 
 // pages makes files of a line each.
@@ -19,7 +20,7 @@ func pages(names ...string) map[string][]byte {
 }
 
 func TestCheck(t *testing.T) {
-	files := pages("SUMMARY.md", "a.md", "b c.md", "d/e.md", "d/README.md", "notes.txt", "Upper.md", "é.md", "print.md", "x.md", "x.html/y.png")
+	files := pages("SUMMARY.md", "a.md", "b c.md", "d/e.md", "d/README.md", "notes.txt", "Upper.md", "é.md", "print.md", "x.md", "x.html/y.png", "d/..md")
 	files["image.png"] = []byte("\x89PNG")
 	const front = "so mdBook writes no index.html and the book has no front page"
 	tests := []struct {
@@ -64,6 +65,7 @@ func TestCheck(t *testing.T) {
 			`SUMMARY.md:2: chapter "me@example.com" links to me@example.com, which is not among the pages: add the page or remove the line`)},
 		{"a page that isn't text", "- [A](image.png)\n", `SUMMARY.md:1: chapter "A" links to image.png, which is not UTF-8 text: save it as UTF-8, or link to it from a page if it is no page`},
 		{"the page that mdBook keeps for itself", "- [A](./print.md)\n", `SUMMARY.md:1: chapter "A" links to ./print.md, a name that mdBook keeps for the page that it makes for printing: rename the page`},
+		{"a page whose name has no more than its ending", "- [A](d/..md)\n", `SUMMARY.md:1: chapter "A" links to d/..md, of whose name mdBook makes .., a folder: rename the page`},
 		{"a page that is written where a folder is", "- [A](x.md)\n", `SUMMARY.md:1: chapter "A" links to x.md, which mdBook writes to x.html, but the book has a folder of that name: rename one of them`},
 		{"nothing", "# S\n", "SUMMARY.md: it has no chapter, " + front + ": add one, like - [Introduction](introduction.md)"},
 		{"only drafts", "- [A]()\n- [B]()\n", "SUMMARY.md:1: all chapters are drafts, " + front + ": give one a page, like [A](page.md)"},
@@ -126,10 +128,9 @@ func TestLoadTellsAllFaultsByLine(t *testing.T) {
 	if diff := cmp.Diff(want, fmt.Sprint(err)); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
-	var one *Error
-	var all Errors
-	if !errors.As(err, &one) || one.Line != 1 || !errors.As(err, &all) || len(all) != 2 {
-		t.Errorf("error is no *Error of line 1 and no Errors of two: %#v", err)
+	all := diagnostic.FromError(err)
+	if len(all) != 2 || all[0].Line != 1 || all[0].File != FileName {
+		t.Errorf("it is no list of two whose first is in line 1: %#v", err)
 	}
 	if s == nil {
 		t.Error("no summary")

@@ -3,7 +3,6 @@ package summary
 import (
 	"bytes"
 	"cmp"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -12,6 +11,8 @@ import (
 	"testing"
 
 	gocmp "github.com/google/go-cmp/cmp"
+
+	"github.com/zoetrope/markdown-view/generator/diagnostic"
 )
 
 func FuzzParse(f *testing.F) {
@@ -45,8 +46,7 @@ func FuzzParse(f *testing.F) {
 		if err != nil && loadErr == nil {
 			t.Errorf("Load forgets %v", err)
 		}
-		var faults Errors
-		errors.As(loadErr, &faults)
+		faults := diagnostic.FromError(loadErr)
 		for i, fault := range faults {
 			if fault.Line < 0 || fault.Line > last || fault.Message == "" {
 				t.Errorf("fault %d is in line %d of %d: %s", i, fault.Line, last, fault.Message)

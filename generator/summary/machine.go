@@ -15,7 +15,7 @@ type machine struct {
 	events []event
 	next   int              // the event that comes next
 	read   map[int]*Chapter // the links that became chapters, by event
-	errs   Errors
+	errs   faults
 }
 
 // take returns the next event and steps over it.

@@ -3,7 +3,6 @@ package summary
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"html"
 	"io/fs"
@@ -21,6 +20,8 @@ import (
 	"testing"
 
 	gocmp "github.com/google/go-cmp/cmp"
+
+	"github.com/zoetrope/markdown-view/generator/diagnostic"
 )
 
 // justified are the faults that this package finds and mdBook doesn't: what it
@@ -156,9 +157,8 @@ func (b *testBook) compare(text string) (result int, diff string) {
 
 // unjustified returns a fault without a reason, in a line that has no justified
 // one. A pitfall can change how all of the file is read.
-func unjustified(err error) *Error {
-	var errs Errors
-	errors.As(err, &errs)
+func unjustified(err error) *diagnostic.Problem {
+	errs := diagnostic.FromError(err)
 	lines := map[int]bool{}
 	for _, fault := range errs {
 		if strings.Contains(fault.Message, "mdBook takes") {
@@ -169,7 +169,7 @@ func unjustified(err error) *Error {
 	}
 	for _, fault := range errs {
 		if !lines[fault.Line] {
-			return fault
+			return &fault
 		}
 	}
 	return nil

@@ -8,7 +8,7 @@ import (
 )
 
 // Parse reads a SUMMARY.md as mdBook's parse_summary does. Unlike mdBook it goes
-// on after a fault, so that the error, of type Errors, holds all of them; the
+// on after a fault, so that the error, a [diagnostic.List], holds all of them; the
 // Summary is what could be read, and never nil. In it a list item that isn't a
 // link is a draft without a name.
 //
@@ -17,11 +17,11 @@ import (
 // the first. Here a file is the same however its path is written.
 func Parse(text []byte) (*Summary, error) {
 	s, errs := parse(text)
-	return s, errs.orNil()
+	return s, errs.err()
 }
 
-func parse(text []byte) (*Summary, Errors) {
-	var errs Errors
+func parse(text []byte) (*Summary, faults) {
+	var errs faults
 	if line := invalidLine(text); line > 0 {
 		errs.add(line, "not UTF-8 text: save the file as UTF-8")
 		return &Summary{}, errs
@@ -73,8 +73,8 @@ func (m *machine) pitfalls(e emitter) {
 	}
 }
 
-func duplicates(s *Summary) Errors {
-	var errs Errors
+func duplicates(s *Summary) faults {
+	var errs faults
 	first := map[string]*Chapter{}
 	for c := range s.Chapters() {
 		if c.Draft() {

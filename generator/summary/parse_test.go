@@ -1,12 +1,13 @@
 package summary
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/zoetrope/markdown-view/generator/diagnostic"
 )
 
 // outline writes a summary in a few words: one line for each item, `line: name
@@ -162,11 +163,11 @@ func TestParseFaults(t *testing.T) {
 
 func TestThousandsOfFaultsAreCut(t *testing.T) {
 	_, err := Parse([]byte(strings.Repeat("- no link\n", 50_000)))
-	var errs Errors
-	if !errors.As(err, &errs) || len(errs) != maxErrors+1 {
-		t.Fatalf("%d errors, want %d", len(errs), maxErrors+1)
+	errs := diagnostic.FromError(err)
+	if len(errs) != maxFaults+1 {
+		t.Fatalf("%d faults, want %d", len(errs), maxFaults+1)
 	}
-	if last := errs[maxErrors]; last.Line != maxErrors+1 || !strings.Contains(last.Message, "more faults") {
+	if last := errs[maxFaults]; last.Line != maxFaults+1 || !strings.Contains(last.Message, "more faults") {
 		t.Errorf("the last is %q", last)
 	}
 }

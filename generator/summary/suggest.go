@@ -5,6 +5,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/zoetrope/markdown-view/generator/mdbook"
 )
 
 // absent completes a sentence about a page that isn't there with what was
@@ -55,7 +57,7 @@ func spellings(location string) []spelling {
 	list := []spelling{
 		{path: location},
 		{path: strings.ReplaceAll(location, `\`, "/")},
-		{path: location + ".md"},
+		{path: location + mdbook.PageEnding},
 	}
 	if plain, err := url.PathUnescape(location); err == nil && plain != location {
 		list = append(list, spelling{plain, "mdBook decodes nothing but %20"})
@@ -79,10 +81,12 @@ func destination(name string) string {
 }
 
 // missingSummary is the error for a book without SUMMARY.md.
-func missingSummary(files map[string][]byte, src string) *Error {
-	err := &Error{Message: "not among the pages: mdBook reads from it which pages are chapters, so add one, like - [Introduction](introduction.md)"}
+func missingSummary(files map[string][]byte, src string) faults {
+	var errs faults
 	if name := newTree(files, src).spelled(FileName); name != "" {
-		err.Message = "not among the pages: rename " + name
+		errs.add(0, "not among the pages: rename %s", name)
+	} else {
+		errs.add(0, "not among the pages: mdBook reads from it which pages are chapters, so add one, like - [Introduction](introduction.md)")
 	}
-	return err
+	return errs
 }

@@ -103,13 +103,13 @@ func (c *Chapter) walk(yield func(*Chapter) bool) bool {
 }
 
 // Load finds SUMMARY.md among the book's files, parses and checks it. Files are
-// those of Check. On a fault the error is of type Errors and holds all of them;
+// those of Check. On a fault the error is a [diagnostic.List] and holds all of them;
 // the Summary is what could be read, and nil only if there is no SUMMARY.md.
 func Load(files map[string][]byte, src string) (*Summary, error) {
 	name := path.Join(src, FileName)
 	text, ok := files[name]
 	if !ok {
-		return nil, Errors{missingSummary(files, src)}
+		return nil, missingSummary(files, src).err()
 	}
 	s, errs := parse(text)
 	t := newTree(files, src)
@@ -118,5 +118,5 @@ func Load(files map[string][]byte, src string) (*Summary, error) {
 		// A fault may have hidden the chapters; then there being none is no news.
 		chapters = append(chapters, s.checkFront()...)
 	}
-	return s, append(errs, chapters...).orNil()
+	return s, append(errs, chapters...).err()
 }

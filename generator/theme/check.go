@@ -6,20 +6,9 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
-)
 
-// Fault is what keeps mdBook 0.5.4 from building a book.
-type Fault struct {
-	// File below the theme's folder.
-	File string
-	// Line of the file, from 1; 0 when it is the whole file.
-	Line int
-	// Message says what is wrong and what to do.
-	Message string
-	// Certain says that mdBook doesn't start. Otherwise it fails if it gets there, such
-	// as to what is inside of a block.
-	Certain bool
-}
+	"github.com/zoetrope/markdown-view/generator/diagnostic"
+)
 
 // templates are the files of a theme that mdBook reads as templates, and the names
 // that it gives them.
@@ -47,9 +36,10 @@ var formerHelpers = map[string]string{
 // the theme's folder. Where a template isn't among them, mdBook has its own.
 // redirects says that pages are made of redirect.hbs.
 //
-// What isn't understood is taken for good: a template that mdBook takes has no fault
-// that is certain.
-func Check(files map[string][]byte, redirects bool) []Fault {
+// An error means that mdBook doesn't start; a warning, that it fails if it gets there, such
+// as to what is inside of a block. What isn't understood is taken for good: a template that
+// mdBook takes has no errors.
+func Check(files map[string][]byte, redirects bool) diagnostic.List {
 	c := &checker{parsed: map[string]template{}, count: map[string]int{}, redirects: redirects}
 	for _, t := range templates {
 		content, ok := files[t.file]
@@ -57,7 +47,7 @@ func Check(files map[string][]byte, redirects bool) []Fault {
 			continue
 		}
 		if !utf8.Valid(content) {
-			c.faults = append(c.faults, Fault{File: t.file, Message: "is not UTF-8 text, which mdBook takes templates for only", Certain: true})
+			c.faults = append(c.faults, diagnostic.Problem{File: t.file, Message: "is not UTF-8 text, which mdBook takes templates for only"})
 			continue
 		}
 		c.read(t.file, t.name, string(content))
@@ -68,14 +58,14 @@ func Check(files map[string][]byte, redirects bool) []Fault {
 			c.template(parsed, c.isRendered(t.name, files))
 		}
 	}
-	slices.SortStableFunc(c.faults, func(a, b Fault) int {
+	slices.SortStableFunc(c.faults, func(a, b diagnostic.Problem) int {
 		return strings.Compare(a.File, b.File)
 	})
 	return c.faults
 }
 
 type checker struct {
-	faults    []Fault
+	faults    diagnostic.List
 	count     map[string]int // of faults, by file
 	parsed    map[string]template
 	redirects bool
@@ -122,8 +112,12 @@ func (c *checker) fault(offset int, certain bool, format string, args ...any) {
 	if c.count[c.file]++; c.count[c.file] > maxFaults {
 		return
 	}
-	c.faults = append(c.faults, Fault{File: c.file, Line: 1 + strings.Count(c.text[:offset], "\n"),
-		Message: fmt.Sprintf(format, args...), Certain: certain})
+	severity := diagnostic.Warning
+	if certain {
+		severity = diagnostic.Error
+	}
+	c.faults = append(c.faults, diagnostic.Problem{Severity: severity, File: c.file, Line: 1 + strings.Count(c.text[:offset], "\n"),
+		Message: fmt.Sprintf(format, args...)})
 }
 
 // walk visits the tags of a template, and those inside of them.

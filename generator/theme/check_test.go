@@ -1,11 +1,12 @@
 package theme
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/zoetrope/markdown-view/generator/diagnostic"
 )
 
 // soundTemplates hold all that the grammar has.
@@ -102,13 +103,9 @@ func TestCheck(t *testing.T) {
 			}
 			var got []string
 			for _, fault := range Check(files, true) {
-				line := fault.File
-				if fault.Line > 0 {
-					line = fmt.Sprintf("%s:%d", fault.File, fault.Line)
-				}
-				got = append(got, line+": "+fault.Message)
-				if fault.Certain == strings.HasSuffix(fault.Message, fails) {
-					t.Errorf("certain: %v: %s", fault.Certain, fault.Message)
+				got = append(got, fault.String())
+				if (fault.Severity == diagnostic.Error) == strings.HasSuffix(fault.Message, fails) {
+					t.Errorf("%v: %s", fault.Severity, fault.Message)
 				}
 			}
 			if diff := cmp.Diff(test.want, got); diff != "" {

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/zoetrope/markdown-view/generator/spelling"
 )
 
 //go:embed icons.txt
@@ -75,7 +77,7 @@ func closestIcon(name string) string {
 	best, distance := "", 1+len(name)/4
 	for _, style := range styles {
 		for icon := range icons()[style.name] {
-			d := editDistance(name, icon)
+			d := spelling.Distance(name, icon)
 			if sortedWords(icon) == sortedWords(name) {
 				d = min(d, 1)
 			}
@@ -99,25 +101,4 @@ func sortedWords(name string) string {
 	words := strings.Split(name, "-")
 	slices.Sort(words)
 	return strings.Join(words, "-")
-}
-
-// editDistance is how many bytes have to be added, dropped or changed to make one
-// text the other.
-func editDistance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := 1
-			if a[i] == b[j] {
-				cost = 0
-			}
-			diagonal, row[j+1] = row[j+1], min(row[j+1]+1, row[j]+1, diagonal+cost)
-		}
-	}
-	return row[len(b)]
 }

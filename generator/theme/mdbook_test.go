@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/zoetrope/markdown-view/generator/diagnostic"
 )
 
 // program returns the mdBook that MDBOOK names.
@@ -47,12 +49,12 @@ func build(t *testing.T, theme map[string]string) (string, bool) {
 }
 
 // certain returns the faults of a theme with which mdBook doesn't start.
-func certain(theme map[string]string) []Fault {
+func certain(theme map[string]string) diagnostic.List {
 	files := map[string][]byte{}
 	for name, text := range theme {
 		files[name] = []byte(text)
 	}
-	return slices.DeleteFunc(Check(files, true), func(f Fault) bool { return !f.Certain })
+	return Check(files, true).Of(diagnostic.Error)
 }
 
 // defaultIndex returns the template of mdBook's pages, which it writes for a new theme.

@@ -2,7 +2,8 @@
 // templates that it can't read or that call what isn't there, and icons that it
 // doesn't have.
 //
-// The package is pure: bytes in, faults out. It may import the standard library only.
+// The package is pure: bytes in, faults out. It may import the type of
+// faults and the standard library only.
 package theme
 
 import "path"

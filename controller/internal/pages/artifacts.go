@@ -19,8 +19,8 @@ import (
 	v1 "github.com/zoetrope/markdown-view/api/v1"
 	"github.com/zoetrope/markdown-view/controller/internal/artifact"
 	"github.com/zoetrope/markdown-view/controller/internal/outcome"
-	"github.com/zoetrope/markdown-view/generator"
 	"github.com/zoetrope/markdown-view/generator/book"
+	"github.com/zoetrope/markdown-view/generator/diagnostic"
 	"github.com/zoetrope/markdown-view/generator/directory"
 )
 
@@ -101,27 +101,25 @@ func withoutArtifact(field, name string, object *unstructured.Unstructured) erro
 }
 
 // read reads a folder of an artifact as the function reads a directory.
-func (s *Sources) read(view *v1.MarkdownView, field, path string, of artifact.Source, current *meta.Artifact) (pages book.Book, err error) {
+func (s *Sources) read(view *v1.MarkdownView, field, path string, of artifact.Source, current *meta.Artifact) (pages book.Book, _ error) {
 	name := fmt.Sprintf("%s %s/%s", of.Kind, of.Namespace, of.Name)
 	options := directory.Options{Base: "the artifact of " + name}
 	if view.Spec.BookToml != "" {
 		options.BookToml = []byte(view.Spec.BookToml)
 	}
-	err = s.Artifacts.Read(client.ObjectKeyFromObject(view), of, current, func(files fs.FS) (err error) {
-		pages, err = directory.Read(files, cmp.Or(path, "."), options)
-		return err
+	var faults diagnostic.List
+	err := s.Artifacts.Read(client.ObjectKeyFromObject(view), of, current, func(files fs.FS) error {
+		read, err := directory.Read(files, cmp.Or(path, "."), options)
+		pages, faults = read, diagnostic.FromError(err)
+		return nil
 	})
-	if err == nil {
-		return pages, nil
+	switch {
+	case err != nil:
+		return book.Book{}, notFetched(field, fmt.Sprintf("the artifact %s of %s", current.Revision, name), err)
+	case len(faults) > 0:
+		return book.Book{}, &outcome.Error{State: outcome.Stalled, Reason: v1.InvalidReason, Message: faults.Below(field).Summary()}
 	}
-	if faults, ok := errors.AsType[*directory.Error](err); ok {
-		invalid := &generator.InvalidError{Name: view.Name, Namespace: view.Namespace}
-		for _, file := range faults.Files {
-			invalid.Problems = append(invalid.Problems, generator.Problem{Field: field + ".path", Message: file.Error()})
-		}
-		return book.Book{}, &outcome.Error{State: outcome.Stalled, Reason: v1.InvalidReason, Message: invalid.Summary()}
-	}
-	return book.Book{}, notFetched(field, fmt.Sprintf("the artifact %s of %s", current.Revision, name), err)
+	return pages, nil
 }
 
 // notFetched is the outcome of an artifact that isn't there, or can't be read.

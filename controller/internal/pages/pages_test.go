@@ -152,7 +152,11 @@ func TestKindOfSourcesIsWatchedFromTheFirstViewThatNamesIt(t *testing.T) {
 }
 
 func TestArtifactIsRead(t *testing.T) {
-	archive := archiveOf(t, map[string]string{"docs/start.md": "# Start\n", "docs/SUMMARY.md": "- [Start](start.md)\n", "code.go": ""})
+	files := map[string]string{"docs/start.md": "# Start\n", "docs/SUMMARY.md": "- [Start](start.md)\n", "code.go": ""}
+	for i := range 12 {
+		files[fmt.Sprintf("bad/%02d\u200b.md", i)] = "" // a character that can't be seen
+	}
+	archive := archiveOf(t, files)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != "/a.tar.gz" {
 			http.NotFound(w, r)
@@ -171,10 +175,12 @@ func TestArtifactIsRead(t *testing.T) {
 		status map[string]any
 		path   string
 		reason string // of the outcome; empty if it is read
+		ends   string // how its message does
 	}{
-		"its folder":                  {status("/a.tar.gz"), "docs", ""},
-		"an archive that is gone":     {status("/gone"), "docs", v1.ArtifactFailedReason},
-		"a folder that doesn't exist": {status("/a.tar.gz"), "none", v1.InvalidReason},
+		"its folder":                  {status("/a.tar.gz"), "docs", "", ""},
+		"an archive that is gone":     {status("/gone"), "docs", v1.ArtifactFailedReason, ""},
+		"a folder that doesn't exist": {status("/a.tar.gz"), "none", v1.InvalidReason, ""},
+		"a folder of twelve faults":   {status("/a.tar.gz"), "bad", v1.InvalidReason, "rename the file; and 9 more"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -200,7 +206,7 @@ func TestArtifactIsRead(t *testing.T) {
 				}
 				return
 			}
-			if got, ok := errors.AsType[*outcome.Error](err); !ok || got.Reason != test.reason {
+			if got, ok := errors.AsType[*outcome.Error](err); !ok || got.Reason != test.reason || !strings.HasSuffix(got.Message, test.ends) {
 				t.Errorf("got %v", err)
 			}
 		})

@@ -1,9 +1,6 @@
 package reconciler
 
 import (
-	"fmt"
-	"strings"
-
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -12,7 +9,7 @@ import (
 
 	v1 "github.com/zoetrope/markdown-view/api/v1"
 	"github.com/zoetrope/markdown-view/controller/internal/apply"
-	"github.com/zoetrope/markdown-view/generator"
+	"github.com/zoetrope/markdown-view/generator/diagnostic"
 )
 
 // Reason and actions of events beside those that conditions have.
@@ -55,22 +52,12 @@ func (r *Reconciler) recordCorrections(view *v1.MarkdownView, corrections []appl
 	}
 }
 
-// maxWarnings is how many an event lists.
-const maxWarnings = 3
-
 // recordWarnings emits one event for the faults of new pages that mdBook lives with.
-func (r *Reconciler) recordWarnings(view *v1.MarkdownView, warnings []generator.Problem) {
+func (r *Reconciler) recordWarnings(view *v1.MarkdownView, warnings diagnostic.List) {
 	if len(warnings) == 0 {
 		return
 	}
-	lines := make([]string, 0, maxWarnings+1)
-	for _, warning := range warnings[:min(len(warnings), maxWarnings)] {
-		lines = append(lines, warning.String())
-	}
-	if more := len(warnings) - maxWarnings; more > 0 {
-		lines = append(lines, fmt.Sprintf("%d more", more))
-	}
-	r.Events.AnnotatedEventf(view, nil, eventAnnotations(view), corev1.EventTypeWarning, pagesWarningReason, reconcileAction, "%s", strings.Join(lines, "; "))
+	r.Events.AnnotatedEventf(view, nil, eventAnnotations(view), corev1.EventTypeWarning, pagesWarningReason, reconcileAction, "%s", warnings.Summary())
 }
 
 func eventAnnotations(view *v1.MarkdownView) map[string]string {

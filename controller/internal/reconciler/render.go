@@ -18,6 +18,7 @@ import (
 	"github.com/zoetrope/markdown-view/controller/internal/outcome"
 	"github.com/zoetrope/markdown-view/controller/internal/pages"
 	"github.com/zoetrope/markdown-view/generator"
+	"github.com/zoetrope/markdown-view/generator/diagnostic"
 )
 
 // rendering is what a view and its inputs generate.
@@ -32,7 +33,7 @@ type rendering struct {
 	objects []apply.Desired
 	// configMaps are the names of all ConfigMaps.
 	configMaps []string
-	warnings   []generator.Problem
+	warnings   diagnostic.List
 	// digest names the objects, where drift isn't undone.
 	digest string
 }

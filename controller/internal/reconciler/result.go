@@ -17,6 +17,7 @@ import (
 	"github.com/zoetrope/markdown-view/controller/internal/apply"
 	"github.com/zoetrope/markdown-view/controller/internal/outcome"
 	"github.com/zoetrope/markdown-view/generator"
+	"github.com/zoetrope/markdown-view/generator/diagnostic"
 )
 
 // result is what a reconciliation came to: what the conditions say, and when it is
@@ -36,7 +37,7 @@ type result struct {
 	// replicas is how many viewers there are; nil if they were not looked at.
 	replicas *int32
 	// warnings are faults of new pages that mdBook lives with.
-	warnings []generator.Problem
+	warnings diagnostic.List
 	// written are the objects that were written, and how.
 	written []string
 	// slot is what becomes of the view's rollout slot.

@@ -2,16 +2,15 @@ package function
 
 import (
 	"encoding/base64"
-	"errors"
 	"fmt"
 	"strings"
 
-	"sigs.k8s.io/kustomize/kyaml/fn/framework"
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
 	v1 "github.com/zoetrope/markdown-view/api/v1"
 	"github.com/zoetrope/markdown-view/generator"
 	"github.com/zoetrope/markdown-view/generator/book"
+	"github.com/zoetrope/markdown-view/generator/diagnostic"
 	"github.com/zoetrope/markdown-view/generator/directory"
 )
 
@@ -36,7 +35,7 @@ func (r *resolver) contents(spec *v1.MarkdownView) (contents []generator.Content
 			pages = r.configMap(field, source.ConfigMapRef)
 		case source.SourceRef != nil && r.config.mode == Validate:
 			elsewhere = true
-			r.note(framework.Info, field+".sourceRef", "its pages are in the cluster, so neither pages nor configuration are checked")
+			r.note(diagnostic.Info, field+".sourceRef", "its pages are in the cluster, so neither pages nor configuration are checked")
 		case source.SourceRef != nil:
 			r.fault(field+".sourceRef", "is for the cluster, where Flux's sources are: use directory, or have the controller read it")
 		default:
@@ -51,11 +50,11 @@ func (r *resolver) contents(spec *v1.MarkdownView) (contents []generator.Content
 }
 
 func (r *resolver) fault(field, format string, args ...any) {
-	r.note(framework.Error, field, fmt.Sprintf(format, args...))
+	r.note(diagnostic.Error, field, fmt.Sprintf(format, args...))
 }
 
-func (r *resolver) note(severity framework.Severity, field, message string) {
-	r.view.results = append(r.view.results, resultOf(r.view.node, severity, field, message))
+func (r *resolver) note(severity diagnostic.Severity, field, message string) {
+	r.view.add(diagnostic.List{{Severity: severity, Field: field, Message: message}})
 }
 
 func (r *resolver) directory(field string, source *v1.DirectorySource, bookToml string) *book.Book {
@@ -64,23 +63,10 @@ func (r *resolver) directory(field string, source *v1.DirectorySource, bookToml 
 		options.BookToml = []byte(bookToml)
 	}
 	content, err := directory.Read(r.function.WorkingDirectory, source.Path, options)
-	var pattern *directory.IgnoreError
-	var files *directory.Error
-	switch {
-	case err == nil:
+	if err == nil {
 		return &content
-	case errors.As(err, &pattern):
-		r.fault(field+".ignore", "%v", pattern)
-	case errors.As(err, &files):
-		for _, file := range files.Files {
-			r.fault(field+".path", "%v", file)
-		}
-		if files.More > 0 {
-			r.fault(field+".path", "%d more files or folders have faults", files.More)
-		}
-	default:
-		r.fault(field, "%v", err)
 	}
+	r.view.add(diagnostic.FromError(err).Below(field))
 	return nil
 }
 

@@ -107,12 +107,12 @@ func digestOf(value any) string {
 func (x *index) alreadyExpanded(view *yaml.RNode, then []string) framework.Results {
 	now := x.digests(view)
 	if len(now) != len(then) || now[0] != then[0] {
-		return framework.Results{resultOf(view, framework.Warning, "spec",
+		return framework.Results{warningOf(view, "spec",
 			"was changed after the view was expanded, which has no effect: change the objects instead, or let the transformer run where the change is made")}
 	}
 	for i := range now {
 		if now[i] != then[i] && now[i] != "" {
-			return framework.Results{resultOf(view, framework.Warning, "spec.contentFrom",
+			return framework.Results{warningOf(view, "spec.contentFrom",
 				"the pages of a ConfigMap were changed after the view was expanded, which has no effect: let the transformer run where the change is made")}
 		}
 	}

@@ -139,7 +139,7 @@ func (p *placement) dropOrphans(views []*view) framework.Results {
 			p.dropped[i] = true
 			dropped[name] = append(dropped[name], item.id.kind+" "+item.id.name)
 		} else {
-			found = append(found, resultOf(item.node, framework.Warning, "",
+			found = append(found, warningOf(item.node, "",
 				fmt.Sprintf("was generated from %s %s, which is not among the resources: remove it from its file, or bring the view back", v1.Kind, name)))
 		}
 	}

@@ -155,7 +155,7 @@ func (x *index) unused() framework.Results {
 	var list framework.Results
 	for _, item := range x.items {
 		if item.id.isConfigMap() && !wanted[item.id.name] {
-			list = append(list, resultOf(item.node, framework.Warning, "metadata.name", "no "+v1.Kind+" names it under contentFrom, so its pages aren't used"))
+			list = append(list, warningOf(item.node, "metadata.name", "no "+v1.Kind+" names it under contentFrom, so its pages aren't used"))
 		}
 	}
 	return list

@@ -8,6 +8,7 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/resid"
 
 	v1 "github.com/zoetrope/markdown-view/api/v1"
+	"github.com/zoetrope/markdown-view/generator/spelling"
 )
 
 // maxGroupDistance is how many letters make a group another one, not a misspelt one.
@@ -20,14 +21,14 @@ func (x *index) nothingToDo(config config) framework.Results {
 	case config.generates || len(x.views()) > 0:
 		return nil
 	case x.ofGenerator() && x.items[0].id == idOf(config.node):
-		return framework.Results{resultOf(config.node, framework.Warning, "",
+		return framework.Results{warningOf(config.node, "",
 			fmt.Sprintf("is listed under generators, and a generator sees no resources: list it under transformers, and the views under resources; or list a %s under generators", v1.Kind))}
 	}
 	message := fmt.Sprintf("no %s is among the resources, so nothing is done: list the views under resources where this function runs", v1.Kind)
 	if config.node.GetKind() != TransformerKind {
 		return framework.Results{{Severity: framework.Warning, Message: message}}
 	}
-	return framework.Results{resultOf(config.node, framework.Warning, "", message)}
+	return framework.Results{warningOf(config.node, "", message)}
 }
 
 // misspelt are items whose group looks like ours: their view would be left out.
@@ -40,7 +41,7 @@ func (x *index) misspelt() framework.Results {
 		}
 		// No resource of Kubernetes itself is of our kind.
 		if looksLikeOurs(group) || item.id.kind == v1.Kind && group == "" {
-			list = append(list, resultOf(item.node, framework.Warning, "apiVersion",
+			list = append(list, warningOf(item.node, "apiVersion",
 				fmt.Sprintf("%q is not of the group %s, so nothing is made of it: did you mean %s?", item.id.apiVersion, v1.GroupVersion.Group, v1.GroupVersion)))
 		}
 	}
@@ -49,5 +50,5 @@ func (x *index) misspelt() framework.Results {
 
 func looksLikeOurs(group string) bool {
 	ours := v1.GroupVersion.Group
-	return len(group)-len(ours) <= maxGroupDistance && editDistance(strings.ToLower(group), ours) <= maxGroupDistance
+	return len(group)-len(ours) <= maxGroupDistance && spelling.Distance(strings.ToLower(group), ours) <= maxGroupDistance
 }

@@ -49,7 +49,7 @@ func overlaps(items []*yaml.RNode) framework.Results {
 		}
 		if len(selected) > 1 {
 			slices.Sort(selected)
-			list = append(list, resultOf(node, framework.Warning, "spec.selector",
+			list = append(list, warningOf(node, "spec.selector",
 				fmt.Sprintf("selects the pods of %s, so each request is answered by any of these books: give each a namespace of its own or, by labels with includeSelectors, a label of its own", strings.Join(selected, " and "))))
 		}
 	}

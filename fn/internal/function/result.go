@@ -13,25 +13,36 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
 	v1 "github.com/zoetrope/markdown-view/api/v1"
+	"github.com/zoetrope/markdown-view/generator/diagnostic"
 )
 
 // faultOf is an error about a field of a resource; field may be empty.
 func faultOf(node *yaml.RNode, field, format string, args ...any) *framework.Result {
-	return resultOf(node, framework.Error, field, fmt.Sprintf(format, args...))
+	return resultOf(node, diagnostic.Problem{Field: field, Message: fmt.Sprintf(format, args...)})
 }
 
-// resultOf names the resource, its field and the file that it was read from.
-func resultOf(node *yaml.RNode, severity framework.Severity, field, message string) *framework.Result {
+// warningOf is a warning about a field of a resource; field may be empty.
+func warningOf(node *yaml.RNode, field, message string) *framework.Result {
+	return resultOf(node, diagnostic.Problem{Severity: diagnostic.Warning, Field: field, Message: message})
+}
+
+var severities = map[diagnostic.Severity]framework.Severity{
+	diagnostic.Error: framework.Error, diagnostic.Warning: framework.Warning, diagnostic.Info: framework.Info,
+}
+
+// resultOf names the resource that a problem is of, its field and the file that it was
+// read from.
+func resultOf(node *yaml.RNode, problem diagnostic.Problem) *framework.Result {
 	result := &framework.Result{
-		Severity: severity,
-		Message:  message,
+		Severity: severities[problem.Severity],
+		Message:  problem.Text(),
 		ResourceRef: &yaml.ResourceIdentifier{
 			TypeMeta: yaml.TypeMeta{APIVersion: node.GetApiVersion(), Kind: node.GetKind()},
 			NameMeta: yaml.NameMeta{Name: node.GetName(), Namespace: node.GetNamespace()},
 		},
 	}
-	if field != "" {
-		result.Field = &framework.Field{Path: field}
+	if problem.Field != "" {
+		result.Field = &framework.Field{Path: problem.Field}
 	}
 	if inKustomize(node) {
 		// There kyaml makes up a file for what a function added.

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"github.com/zoetrope/markdown-view/generator/spelling"
 )
 
 func sortedKeys[V any](m map[string]V) []string {
@@ -82,7 +84,7 @@ func suggestion(name string, known []string) string {
 	}
 	best, distance := "", len(name)/2+1
 	for _, candidate := range known {
-		if d := editDistance(strings.ToLower(name), strings.ToLower(candidate)); d < distance {
+		if d := spelling.Distance(strings.ToLower(name), strings.ToLower(candidate)); d < distance {
 			best, distance = candidate, d
 		}
 	}
@@ -90,25 +92,4 @@ func suggestion(name string, known []string) string {
 		return ""
 	}
 	return fmt.Sprintf(": did you mean %q?", best)
-}
-
-// editDistance is Levenshtein's: how many letters to add, drop or change.
-func editDistance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			change := diagonal
-			if a[i] != b[j] {
-				change++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(change, row[j]+1, diagonal+1)
-		}
-	}
-	return row[len(b)]
 }

@@ -10,6 +10,7 @@ import (
 
 	v1 "github.com/zoetrope/markdown-view/api/v1"
 	"github.com/zoetrope/markdown-view/generator"
+	"github.com/zoetrope/markdown-view/generator/diagnostic"
 )
 
 // view is one MarkdownView on its way through the function.
@@ -53,9 +54,7 @@ func (f *Function) expandOne(v *view, input *index, config config) {
 	}
 	if !complete {
 		// Whether the pages are good can't be told without all of them.
-		for _, err := range invalid {
-			v.add(framework.Error, generator.Problem{Field: err.Field, Message: err.ErrorBody()})
-		}
+		v.add(diagnostic.FromFields(invalid))
 		return
 	}
 	f.generate(v, &spec, contents)
@@ -75,9 +74,7 @@ func (f *Function) generate(v *view, spec *v1.MarkdownView, contents []generator
 	var invalid *generator.InvalidError
 	switch {
 	case errors.As(err, &invalid):
-		for _, problem := range invalid.Problems {
-			v.add(framework.Error, problem)
-		}
+		v.add(invalid.Problems)
 		return
 	case err != nil:
 		v.results = append(v.results, faultOf(v.node, "", "%v", err))
@@ -87,9 +84,7 @@ func (f *Function) generate(v *view, spec *v1.MarkdownView, contents []generator
 	if f.AllWarnings {
 		warnings = output.AllWarnings
 	}
-	for _, warning := range warnings {
-		v.add(framework.Warning, warning)
-	}
+	v.add(warnings)
 	for _, object := range output.Objects() {
 		node, err := toNode(object)
 		if err != nil {
@@ -100,10 +95,10 @@ func (f *Function) generate(v *view, spec *v1.MarkdownView, contents []generator
 	}
 }
 
-func (v *view) add(severity framework.Severity, problem generator.Problem) {
-	field := problem.Field
-	problem.Field = ""
-	v.results = append(v.results, resultOf(v.node, severity, field, problem.String()))
+func (v *view) add(found diagnostic.List) {
+	for _, problem := range found {
+		v.results = append(v.results, resultOf(v.node, problem))
+	}
 }
 
 func results(views []*view) framework.Results {
