@@ -2,15 +2,12 @@ package apply
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/fluxcd/pkg/ssa"
 
@@ -51,8 +48,8 @@ type action struct {
 	reason string
 	// drift is what apply and removeKeys correct.
 	drift drift
-	// managedFields is the patch of takeOver.
-	managedFields []ssa.JSONPatch
+	// managers are those whose fields takeOver makes ours.
+	managers []ssa.FieldManager
 	// err is that of refuse.
 	err error
 	// edited means that somebody else has changed pages that pods may have mounted.
@@ -112,13 +109,13 @@ func plan(s *situation) (action, error) {
 	case s.done == done{} && s.refusal == nil:
 		return planFound(s)
 	case s.refusal != nil:
-		return planRefused(s)
+		return planRefused(s), nil
 	}
 	found, err := s.drift()
 	if err != nil {
 		return action{}, err
 	}
-	return planDrifted(s, found)
+	return planDrifted(s, found), nil
 }
 
 // planMissing decides about a child that the cache doesn't hold. An object that doesn't
@@ -195,48 +192,44 @@ func planFound(s *situation) (action, error) {
 	if s.last.desired == s.digest && !found.none() && s.now.Before(s.last.fight.until) {
 		return action{verb: leave, reason: "somebody keeps changing " + found.String(), drift: found, edited: s.isEdited(found)}, nil
 	}
-	return planDrifted(s, found)
+	return planDrifted(s, found), nil
 }
 
 // planDrifted decides about a child that differs from what is wanted by found.
-func planDrifted(s *situation, found drift) (action, error) {
+func planDrifted(s *situation, found drift) action {
 	edited := !s.done.marked && s.isEdited(found)
 	switch {
 	case edited && s.mayBeMounted() && !s.isMarked():
-		return action{verb: mark, reason: "pods may have mounted what somebody has edited", edited: true}, nil
+		return action{verb: mark, reason: "pods may have mounted what somebody has edited", edited: true}
 	case len(found.fields) > 0 && !s.done.applied:
-		return action{verb: apply, reason: drift{fields: found.fields}.String() + " differ", drift: drift{fields: found.fields}, edited: edited}, nil
+		return action{verb: apply, reason: drift{fields: found.fields}.String() + " differ", drift: drift{fields: found.fields}, edited: edited}
 	case s.partial:
-		return action{verb: nothing, reason: "it is as far as is known as wanted"}, nil
+		return action{verb: nothing, reason: "it is as far as is known as wanted"}
 	case found.hasUnwanted() && !s.done.removedKeys:
 		unwanted := drift{unwanted: found.unwanted}
-		return action{verb: removeKeys, reason: unwanted.String() + " aren't wanted", drift: unwanted, edited: edited}, nil
+		return action{verb: removeKeys, reason: unwanted.String() + " aren't wanted", drift: unwanted, edited: edited}
 	case !s.done.tookOver:
-		patch, managers, err := s.takeOverFrom(takenOver)
-		if err != nil || patch != nil {
-			return action{verb: takeOver, reason: managers + " set fields of it", managedFields: patch}, err
+		if found := s.managersAmong(takenOver); found != "" {
+			return action{verb: takeOver, reason: found + " set fields of it", managers: takenOver}
 		}
 	}
-	return action{verb: nothing, reason: "it is as wanted"}, nil
+	return action{verb: nothing, reason: "it is as wanted"}
 }
 
 // planRefused decides about a child that the API server refuses to change. If what
 // others have set doesn't go together with ours, as a second Service port without a name
 // doesn't, theirs goes.
-func planRefused(s *situation) (action, error) {
+func planRefused(s *situation) action {
 	if namesField(s.refusal) && !s.done.tookOverAll {
-		patch, managers, err := s.takeOverFrom(writersOf(s.live))
-		if err != nil {
-			return action{}, errors.Join(s.refusal, err)
-		}
-		if patch != nil {
-			return action{verb: takeOver, reason: "the API server refused it beside what " + managers + " set", managedFields: patch}, nil
+		writers := writersOf(s.live)
+		if found := s.managersAmong(writers); found != "" {
+			return action{verb: takeOver, reason: "the API server refused it beside what " + found + " set", managers: writers}
 		}
 	}
 	if apierrors.IsConflict(s.refusal) {
-		return action{verb: refuse, reason: "somebody else has written it meanwhile", err: staleVersion(s.refusal)}, nil
+		return action{verb: refuse, reason: "somebody else has written it meanwhile", err: staleVersion(s.refusal)}
 	}
-	return action{verb: refuse, reason: "the API server refused it", err: s.refusal}, nil
+	return action{verb: refuse, reason: "the API server refused it", err: s.refusal}
 }
 
 // namesField reports whether an object was refused because of what one of its fields
@@ -247,18 +240,9 @@ func namesField(refusal error) bool {
 		slices.ContainsFunc(status.Status().Details.Causes, func(c metav1.StatusCause) bool { return c.Field != "" })
 }
 
-// takeOverFrom returns the patch that makes the fields of field managers ours, and which
-// of the managers have any; nil if none has.
-func (c *child) takeOverFrom(managers []ssa.FieldManager) (patch []ssa.JSONPatch, names string, err error) {
-	metadata := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{ManagedFields: c.live.GetManagedFields()}}
-	object, err := runtime.DefaultUnstructuredConverter.ToUnstructured(metadata)
-	if err != nil {
-		return nil, "", fmt.Errorf("read the managed fields of %s: %w", c, err)
-	}
-	patch, err = ssa.PatchReplaceFieldsManagers(&unstructured.Unstructured{Object: object}, managers, generator.FieldManager)
-	if err != nil {
-		return nil, "", fmt.Errorf("read the managed fields of %s: %w", c, err)
-	}
+// managersAmong names those of the field managers that have set fields of the object;
+// empty if none has.
+func (c *child) managersAmong(managers []ssa.FieldManager) string {
 	var found []string
 	for _, entry := range c.live.GetManagedFields() {
 		if slices.ContainsFunc(managers, func(m ssa.FieldManager) bool {
@@ -267,5 +251,5 @@ func (c *child) takeOverFrom(managers []ssa.FieldManager) (patch []ssa.JSONPatch
 			found = append(found, entry.Manager)
 		}
 	}
-	return patch, strings.Join(found, " and "), nil
+	return strings.Join(found, " and ")
 }

@@ -8,8 +8,12 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/fluxcd/pkg/ssa"
 
 	v1 "github.com/zoetrope/markdown-view/api/v1"
 	"github.com/zoetrope/markdown-view/controller/internal/outcome"
@@ -17,7 +21,12 @@ import (
 )
 
 // write performs an action that is a write.
-func (a *Applier) write(ctx context.Context, s *situation, next action, refused bool) error {
+func (a *Applier) write(ctx context.Context, s *situation, next action, refused bool, written *Expectations) error {
+	if next.verb == create || next.verb == apply {
+		if err := a.recollect(ctx, s.child, written.deletedIn(s.String())); err != nil {
+			return err
+		}
+	}
 	switch next.verb {
 	case create:
 		s.refusal = a.serverSideApply(ctx, s.child, "", absentVersion)
@@ -86,11 +95,21 @@ func (a *Applier) serverSideApply(ctx context.Context, c *child, uid types.UID, 
 
 // takeOver makes other field managers' fields ours.
 func (a *Applier) takeOver(ctx context.Context, c *child, next action) error {
+	fields, err := a.managedFields(ctx, c)
+	if err != nil {
+		return err
+	}
+	object := &unstructured.Unstructured{Object: map[string]any{}}
+	object.SetManagedFields(fields)
+	patch, err := ssa.PatchReplaceFieldsManagers(object, next.managers, generator.FieldManager)
+	if err != nil {
+		return fmt.Errorf("read the managed fields of %s: %w", c, err)
+	}
 	// Not "test", which is refused as invalid when it fails; a version that isn't the
 	// object's any more is a conflict.
 	operations := []any{map[string]string{"op": "replace", "path": "/metadata/resourceVersion", "value": c.live.GetResourceVersion()}}
-	for _, patch := range next.managedFields {
-		operations = append(operations, patch)
+	for _, operation := range patch {
+		operations = append(operations, operation)
 	}
 	body, err := json.Marshal(operations)
 	if err != nil {
@@ -100,6 +119,22 @@ func (a *Applier) takeOver(ctx context.Context, c *child, next action) error {
 		return staleVersion(fmt.Errorf("take over the fields of %s: %w", c, err))
 	}
 	return nil
+}
+
+// managedFields returns all that is known of an object's fields, of which caches have
+// ours only: as it was answered to the last write, or from the API server.
+func (a *Applier) managedFields(ctx context.Context, c *child) ([]metav1.ManagedFieldsEntry, error) {
+	if c.answered.version == c.live.GetResourceVersion() {
+		return c.answered.managedFields, nil
+	}
+	found, err := a.metadataOf(ctx, c)
+	switch {
+	case err != nil:
+		return nil, err
+	case found == nil || found.UID != c.live.GetUID() || found.ResourceVersion != c.live.GetResourceVersion():
+		return nil, &outcome.Error{State: outcome.Unreported, Retry: staleRecheck, Message: c.String() + " has changed, which the cache doesn't show yet"}
+	}
+	return found.ManagedFields, nil
 }
 
 // removeKeys removes keys that an apply can't: those that others own.

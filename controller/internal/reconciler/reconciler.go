@@ -279,6 +279,6 @@ func (r *Reconciler) writeStatus(ctx context.Context, state *viewState, before, 
 	if err != nil {
 		return client.IgnoreNotFound(fmt.Errorf("write the status of MarkdownView %s/%s: %w", view.Namespace, view.Name, err))
 	}
-	state.view = writtenView{target, r.Clock.Now()}
+	state.view = writtenView{target.UID, target.ResourceVersion, target.Status, r.Clock.Now()}
 	return nil
 }
