@@ -2,6 +2,7 @@ package apply
 
 import (
 	"fmt"
+	"maps"
 	"strings"
 	"testing"
 
@@ -26,8 +27,8 @@ func TestCompactLeavesLittleOfWhatAnyoneLabels(t *testing.T) {
 	}
 	for what, object := range map[string]client.Object{
 		"pages":                    &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{OwnerReferences: ours}, Data: map[string]string{"a.md": large}, BinaryData: map[string][]byte{"a.png": []byte(large)}},
-		"annotations":              &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{OwnerReferences: ours, Annotations: others}},
-		"labels":                   &corev1.Service{ObjectMeta: metav1.ObjectMeta{OwnerReferences: ours, Labels: others}},
+		"annotations":              &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{OwnerReferences: ours, Annotations: maps.Clone(others)}},
+		"labels":                   &corev1.Service{ObjectMeta: metav1.ObjectMeta{OwnerReferences: ours, Labels: maps.Clone(others)}},
 		"a last-applied page":      &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{OwnerReferences: ours, Annotations: map[string]string{corev1.LastAppliedConfigAnnotation: large}}},
 		"others' fields":           &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{OwnerReferences: ours, ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "x", FieldsV1: metav1.NewFieldsV1(`{"f:` + large + `":{}}`)}}}},
 		"forged fields of ours":    &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{ManagedFields: []metav1.ManagedFieldsEntry{{Manager: generator.FieldManager, Operation: "Apply", FieldsV1: metav1.NewFieldsV1(`{"f:` + large + `":{}}`)}}}},

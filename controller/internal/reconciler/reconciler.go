@@ -50,6 +50,7 @@ type Reconciler struct {
 	states  viewStates
 	limiter rolloutLimiter
 	workers *workerShares
+	room    *bookRoom
 }
 
 // Reconcile brings the cluster to what a view wants, as far as can be done now,
@@ -59,6 +60,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return ctrl.Result{}, nil // woken when there is one
 	}
 	defer r.workers.release(req.Namespace)
+	defer r.room.release(req.NamespacedName)
 	start, state := r.Clock.Now(), r.states.of(req.NamespacedName)
 	view, err := r.fetch(ctx, req.NamespacedName, state)
 	if view == nil || err != nil {
