@@ -7,8 +7,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"time"
 
 	flag "github.com/spf13/pflag"
@@ -143,6 +145,7 @@ func (o *options) limitNamespaces() error {
 
 func run(ctx context.Context, o *options) error {
 	logger.SetLogger(logger.NewLogger(o.logger))
+	limitMemory()
 	if err := o.interval.SetGlobalJitter(nil); err != nil {
 		return err
 	}
@@ -214,6 +217,14 @@ func run(ctx context.Context, o *options) error {
 	}
 	ctrl.Log.Info("starting", "version", version)
 	return mgr.Start(ctx)
+}
+
+// limitMemory leaves a tenth of what GOMEMLIMIT names, the container's whole limit, to
+// what isn't Go's.
+func limitMemory() {
+	if limit := debug.SetMemoryLimit(-1); limit != math.MaxInt64 {
+		debug.SetMemoryLimit(limit / 10 * 9)
+	}
 }
 
 // newRecorder records events in the cluster, and posts them beside the reconciler.

@@ -53,6 +53,7 @@ type Cluster struct {
 	versions     int
 	lags         []*Lag
 	lag          *Lag
+	history      []*corev1.ConfigMap
 }
 
 // Index is one of a cache's.
@@ -75,7 +76,8 @@ func New(t testing.TB, label, value string, indexes []Index, objects ...client.O
 		builder = builder.WithIndex(object, metav1.ObjectNameField, func(o client.Object) []string { return []string{o.GetName()} })
 	}
 	store := builder.Build()
-	c := &Cluster{t: t, Admin: store, label: label, value: value}
+	c := &Cluster{t: t, label: label, value: value}
+	c.Admin = c.remembering(store)
 	c.Cached = interceptor.NewClient(store, interceptor.Funcs{
 		Get: c.get, List: c.list, Patch: c.patch, Delete: c.delete, SubResourcePatch: c.patchStatus,
 	})

@@ -321,7 +321,10 @@ func (a *Applier) do(ctx context.Context, s *situation, next action, written *Ex
 	refused, decidedOn := s.refusal != nil, s.live.GetResourceVersion()
 	s.refusal = nil
 	written.begin(s.String())
-	err := a.write(ctx, s, next, refused)
+	err := a.write(ctx, s, next, refused, written)
+	if err == nil && s.refusal == nil {
+		s.answer()
+	}
 	if decidedOn != "" && isStale(errors.Join(err, s.refusal)) {
 		written.expectChange(s.String(), decidedOn, a.Clock.Now())
 	}
@@ -349,7 +352,9 @@ func (a *Applier) read(ctx context.Context, desired *Desired, written *Expectati
 		cached.live.SetNamespace(key.Namespace)
 		cached.live.SetName(key.Name)
 	}
+	Compact(cached.live) // what the cache hasn't
 	cached.digest, cached.partial, cached.unremembered, cached.ignored = desired.digest, desired.partial, desired.unremembered, desired.ignored
+	cached.recollection = desired.recollection
 	cached.patched, cached.unknown = desired.patched, desired.unknown
 	if latest := written.latest(cached.String(), cached.live, a.Clock.Now()); latest != nil {
 		cached.become(latest)
@@ -374,15 +379,23 @@ func (a *Applier) lookUp(ctx context.Context, s *situation) error {
 		}
 		return client.IgnoreNotFound(err)
 	}
+	found, err := a.metadataOf(ctx, s.child)
+	s.existing = found
+	return err
+}
+
+// metadataOf asks the API server for the metadata of what has the child's name; nil if
+// there is nothing.
+func (a *Applier) metadataOf(ctx context.Context, c *child) (*metav1.PartialObjectMetadata, error) {
 	// A list, which needs no right beside that to watch.
 	var list metav1.PartialObjectMetadataList
-	list.SetGroupVersionKind(s.gvk.GroupVersion().WithKind(s.gvk.Kind + "List"))
-	err := a.APIReader.List(ctx, &list, client.InNamespace(s.live.GetNamespace()), client.MatchingFields{metav1.ObjectNameField: s.live.GetName()})
+	list.SetGroupVersionKind(c.gvk.GroupVersion().WithKind(c.gvk.Kind + "List"))
+	err := a.APIReader.List(ctx, &list, client.InNamespace(c.live.GetNamespace()), client.MatchingFields{metav1.ObjectNameField: c.live.GetName()})
 	if err != nil {
-		return fmt.Errorf("look up %s: %w", s, err)
+		return nil, fmt.Errorf("look up %s: %w", c, err)
 	}
-	if len(list.Items) > 0 {
-		s.existing = &list.Items[0]
+	if len(list.Items) == 0 {
+		return nil, nil
 	}
-	return nil
+	return &list.Items[0], nil
 }

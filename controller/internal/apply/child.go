@@ -3,9 +3,11 @@ package apply
 import (
 	"fmt"
 	"maps"
+	"slices"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	appsv1ac "k8s.io/client-go/applyconfigurations/apps/v1"
@@ -42,6 +44,8 @@ type Desired struct {
 	asked bool
 	// ignored is what is left to others; nil if that is nothing.
 	ignored *ignored
+	// recollection is set for pages of which only the digests are known.
+	recollection *recollection
 }
 
 // DesiredOf lists the objects that a view wants, with the view as owner, in the order
@@ -67,7 +71,7 @@ func DesiredOf(view *v1.MarkdownView, output *generator.Output) ([]Desired, erro
 
 // seal names what is wanted, once that is complete.
 func (d *Desired) seal() (err error) {
-	configuration := d.child().desired
+	configuration := comparable(d.child().desired)
 	if d.patched == nil {
 		d.digest, err = digestOf(configuration)
 	} else {
@@ -109,11 +113,24 @@ type child struct {
 	// restless means that others write the object's status all the time, so that its
 	// version tells nothing about what an apply was decided on.
 	restless bool
-	// partial, unremembered and ignored are those of Desired.
+	// partial, unremembered, ignored and recollection are those of Desired.
 	partial, unremembered bool
 	ignored               *ignored
+	recollection          *recollection
 
 	compared comparison
+	// answered are the managed fields in the version that the last write led to.
+	answered struct {
+		version       string
+		managedFields []metav1.ManagedFieldsEntry
+	}
+}
+
+// answer makes what the API server has answered compact.
+func (c *child) answer() {
+	c.answered.version = c.live.GetResourceVersion()
+	c.answered.managedFields = slices.Clone(c.live.GetManagedFields())
+	Compact(c.live)
 }
 
 // String names the child for people.

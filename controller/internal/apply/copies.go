@@ -107,9 +107,7 @@ func (a *Applier) newCopy(ctx context.Context, view *v1.MarkdownView, pages, rev
 		configMap.WithBinaryData(live.BinaryData)
 	}
 	d := desiredConfigMap(configMap)
-	var err error
-	d.digest, err = digestOf(configMap)
-	return &d, err
+	return &d, d.seal()
 }
 
 // LastServed is the revision of the copies that were written last, by the cache; empty if

@@ -201,6 +201,7 @@ func (a *Applier) Restart(ctx context.Context, p *Plan, edits []string, written 
 		err := a.applyAsRestarter(ctx, s.child, atVersion(configuration, deployment.UID, ""))
 		var answer client.Object
 		if err == nil {
+			s.answer()
 			answer = deployment
 		}
 		written.end(s.String(), answer, a.Clock.Now())

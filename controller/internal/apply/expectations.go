@@ -22,6 +22,9 @@ type Expectations struct {
 	mu sync.Mutex
 	// byObject has a view's objects, by kind and name.
 	byObject map[string]*expectation
+	// deletions are the versions in which objects that are kept were reported gone; empty
+	// if they weren't.
+	deletions map[string]string
 }
 
 // expectation is the last write to an object.
@@ -119,6 +122,9 @@ func (e *Expectations) Gone(kind string, last client.Object, unknown bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	object := kind + " " + last.GetName()
+	if _, kept := e.deletions[object]; kept && !unknown {
+		e.deletions[object] = last.GetResourceVersion()
+	}
 	x := e.byObject[object]
 	if x == nil {
 		return
@@ -138,6 +144,25 @@ func (e *Expectations) Gone(kind string, last client.Object, unknown bool) {
 	}
 	x.staleUntil = time.Time{}
 	e.drop(object, x)
+}
+
+// expectLosses has it noted in which version one of these ConfigMaps is gone, and of no
+// others.
+func (e *Expectations) expectLosses(configMaps []string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.deletions = make(map[string]string, len(configMaps))
+	for _, name := range configMaps {
+		e.deletions["ConfigMap "+name] = ""
+	}
+}
+
+// deletedIn is the version in which an object was reported gone last; empty if that isn't
+// known.
+func (e *Expectations) deletedIn(object string) string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.deletions[object]
 }
 
 // goneBy reports whether an object that was reported gone in a version is so still after

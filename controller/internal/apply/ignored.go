@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	appsv1ac "k8s.io/client-go/applyconfigurations/apps/v1"
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
@@ -251,30 +252,40 @@ func (i *ignored) beside(entries []metav1.ManagedFieldsEntry) ([]metav1.ManagedF
 	return entries, changed, nil
 }
 
-// giveUp returns the patch after which our field manager doesn't own any more what is
-// ignored; nil if it doesn't anyway. An apply without a field that nobody else owns would
+// ownsIgnored reports whether our field manager owns something that is ignored. It has to
+// be given up before the next apply: one without a field that nobody else owns would
 // remove it, and the API server would put a default in its place: one replica, say, where
 // an autoscaler wants seven.
-func (c *child) giveUp() ([]ssa.JSONPatch, error) {
-	entries, owns, err := c.ignored.beside(c.live.GetManagedFields())
+func (c *child) ownsIgnored() (bool, error) {
+	_, owns, err := c.ignored.beside(c.live.GetManagedFields())
+	return owns, err
+}
+
+// giveUp returns the patch of an object's managed fields after which our field manager
+// doesn't own any more what is ignored.
+func (c *child) giveUp(fields []metav1.ManagedFieldsEntry) ([]ssa.JSONPatch, error) {
+	entries, owns, err := c.ignored.beside(fields)
 	if err != nil || !owns {
 		return nil, err
 	}
 	return []ssa.JSONPatch{ssa.NewPatchReplace(managedFieldsPath, entries)}, nil
 }
 
-// takeOverBesideIgnored returns the patch that makes fields of field managers ours, but
-// for what is ignored, which stays theirs; nil if there is nothing else.
-func (c *child) takeOverBesideIgnored(patch []ssa.JSONPatch, managers []ssa.FieldManager) ([]ssa.JSONPatch, error) {
-	if patch == nil || c.ignored == nil {
-		return patch, nil
+// takeOverFrom returns the patch of an object's managed fields that makes those of field
+// managers ours, but for what is ignored, which stays theirs; nil if there is nothing else.
+func (c *child) takeOverFrom(fields []metav1.ManagedFieldsEntry, managers []ssa.FieldManager) ([]ssa.JSONPatch, error) {
+	object := &unstructured.Unstructured{Object: map[string]any{}}
+	object.SetManagedFields(fields)
+	patch, err := ssa.PatchReplaceFieldsManagers(object, managers, generator.FieldManager)
+	if err != nil || patch == nil || c.ignored == nil {
+		return patch, err
 	}
 	entries, _, err := c.ignored.beside(patch[0].Value)
 	if err != nil {
 		return nil, err
 	}
 	taken := false
-	for _, entry := range c.live.GetManagedFields() {
+	for _, entry := range fields {
 		if !isOf(&entry, managers) {
 			continue
 		}
@@ -292,11 +303,6 @@ func (c *child) takeOverBesideIgnored(patch []ssa.JSONPatch, managers []ssa.Fiel
 		return nil, nil
 	}
 	return []ssa.JSONPatch{ssa.NewPatchReplace(managedFieldsPath, entries)}, nil
-}
-
-// isOurs reports whether an entry of managed fields is what our field manager has applied.
-func isOurs(entry *metav1.ManagedFieldsEntry) bool {
-	return entry.Manager == generator.FieldManager && entry.Operation == metav1.ManagedFieldsOperationApply && entry.Subresource == ""
 }
 
 // isOf reports whether an entry of managed fields is that of one of some field managers.

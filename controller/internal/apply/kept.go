@@ -14,10 +14,12 @@ import (
 
 // Kept returns what was applied last, to be kept while what is wanted can't be known or
 // has to wait: remembered where it is among that, which ConfigMaps aren't, and else what
-// our field manager owns of what is there, as after a restart. What can't be known that
+// our field manager owns of what is there, as after a restart; of pages only the digests,
+// see recollection. What can't be known that
 // way any more, because it is gone or somebody else has set fields of it, is left out, or
 // only ours is kept of it. missing names the ConfigMaps that are gone.
 func (a *Applier) Kept(ctx context.Context, view *v1.MarkdownView, configMaps []string, remembered []Desired, last LastApplied, written *Expectations) (kept []Desired, missing []string, err error) {
+	written.expectLosses(configMaps)
 	for _, name := range configMaps {
 		desired := desiredConfigMap(corev1ac.ConfigMap(name, view.Namespace))
 		d, err := a.ownedNow(ctx, &desired, last, written)
@@ -95,6 +97,7 @@ func (a *Applier) ownedNow(ctx context.Context, desired *Desired, last LastAppli
 	switch configuration := owned.(type) {
 	case *corev1ac.ConfigMapApplyConfiguration:
 		found = desiredConfigMap(configuration)
+		found.recollection = &recollection{version: c.live.GetResourceVersion()}
 	case *appsv1ac.DeploymentApplyConfiguration:
 		found = desiredDeployment(configuration)
 	case *corev1ac.ServiceApplyConfiguration:

@@ -2,15 +2,12 @@ package apply
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/fluxcd/pkg/ssa"
 
@@ -57,8 +54,8 @@ type action struct {
 	drift drift
 	// next is what is corrected after giveUp.
 	next drift
-	// managedFields is the patch of giveUp and takeOver.
-	managedFields []ssa.JSONPatch
+	// managers are those whose fields takeOver makes ours.
+	managers []ssa.FieldManager
 	// err is that of refuse.
 	err error
 	// edited means that somebody else has changed pages that pods may have mounted.
@@ -214,15 +211,15 @@ func planFound(s *situation) (action, error) {
 // planDrifted decides about a child that differs from what is wanted by found.
 func planDrifted(s *situation, found drift) (action, error) {
 	edited := !s.done.marked && s.isEdited(found)
-	patch, err := s.giveUp()
+	gives, err := s.ownsIgnored()
 	if err != nil {
 		return action{}, err
 	}
 	switch {
 	case edited && s.mayBeMounted() && !s.isMarked():
 		return action{verb: mark, reason: "pods may have mounted what somebody has edited", edited: true}, nil
-	case patch != nil && !s.done.gaveUp: // first: an apply without them would remove them
-		return action{verb: giveUp, reason: "the view leaves " + s.ignoredPointers() + " to others", next: drift{fields: found.fields}, managedFields: patch}, nil
+	case gives && !s.done.gaveUp: // first: an apply without them would remove them
+		return action{verb: giveUp, reason: "the view leaves " + s.ignoredPointers() + " to others", next: drift{fields: found.fields}}, nil
 	case len(found.fields) > 0 && !s.done.applied:
 		return action{verb: apply, reason: drift{fields: found.fields}.String() + " differ", drift: drift{fields: found.fields}, edited: edited}, nil
 	case s.partial:
@@ -231,9 +228,8 @@ func planDrifted(s *situation, found drift) (action, error) {
 		unwanted := drift{unwanted: found.unwanted}
 		return action{verb: removeKeys, reason: unwanted.String() + " aren't wanted", drift: unwanted, edited: edited}, nil
 	case !s.done.tookOver:
-		patch, managers, err := s.takeOverFrom(takenOver)
-		if err != nil || patch != nil {
-			return action{verb: takeOver, reason: managers + " set fields of it", managedFields: patch}, err
+		if found, err := s.managersAmong(takenOver); err != nil || found != "" {
+			return action{verb: takeOver, reason: found + " set fields of it", managers: takenOver}, err
 		}
 	}
 	return action{verb: nothing, reason: "it is as wanted"}, nil
@@ -244,12 +240,9 @@ func planDrifted(s *situation, found drift) (action, error) {
 // doesn't, theirs goes.
 func planRefused(s *situation) (action, error) {
 	if namesField(s.refusal) && !s.done.tookOverAll {
-		patch, managers, err := s.takeOverFrom(writersOf(s.live))
-		if err != nil {
-			return action{}, errors.Join(s.refusal, err)
-		}
-		if patch != nil {
-			return action{verb: takeOver, reason: "the API server refused it beside what " + managers + " set", managedFields: patch}, nil
+		writers := writersOf(s.live)
+		if found, err := s.managersAmong(writers); err != nil || found != "" {
+			return action{verb: takeOver, reason: "the API server refused it beside what " + found + " set", managers: writers}, err
 		}
 	}
 	if apierrors.IsConflict(s.refusal) {
@@ -266,26 +259,21 @@ func namesField(refusal error) bool {
 		slices.ContainsFunc(status.Status().Details.Causes, func(c metav1.StatusCause) bool { return c.Field != "" })
 }
 
-// takeOverFrom returns the patch that makes the fields of field managers ours, and which
-// of the managers have any; nil if none has.
-func (c *child) takeOverFrom(managers []ssa.FieldManager) (patch []ssa.JSONPatch, names string, err error) {
-	metadata := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{ManagedFields: c.live.GetManagedFields()}}
-	object, err := runtime.DefaultUnstructuredConverter.ToUnstructured(metadata)
-	if err != nil {
-		return nil, "", fmt.Errorf("read the managed fields of %s: %w", c, err)
-	}
-	patch, err = ssa.PatchReplaceFieldsManagers(&unstructured.Unstructured{Object: object}, managers, generator.FieldManager)
-	if err != nil {
-		return nil, "", fmt.Errorf("read the managed fields of %s: %w", c, err)
-	}
-	if patch, err = c.takeOverBesideIgnored(patch, managers); err != nil {
-		return nil, "", err
-	}
+// managersAmong names those of the field managers that have set fields of the object, other
+// than what is left to them; empty if none has.
+func (c *child) managersAmong(managers []ssa.FieldManager) (string, error) {
 	var found []string
 	for _, entry := range c.live.GetManagedFields() {
-		if isOf(&entry, managers) {
+		if !isOf(&entry, managers) {
+			continue
+		}
+		left, others, err := c.ignored.split(entry.FieldsV1)
+		if err != nil {
+			return "", err
+		}
+		if others == nil || left.GetRawString() != "{}" {
 			found = append(found, entry.Manager)
 		}
 	}
-	return patch, strings.Join(found, " and "), nil
+	return strings.Join(found, " and "), nil
 }

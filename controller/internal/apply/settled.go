@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/zoetrope/markdown-view/api/v1"
@@ -66,7 +67,8 @@ func planSettled(s *situation) (action, error) {
 // addTakenOver adds to drift what a take-over would find: fields that aren't wanted, of
 // field managers whose fields become ours.
 func (s *situation) addTakenOver(found *drift) error {
-	patch, _, err := s.takeOverFrom(takenOver)
+	known := slices.DeleteFunc(slices.Clone(s.live.GetManagedFields()), func(entry metav1.ManagedFieldsEntry) bool { return isDigested(&entry) })
+	patch, err := s.takeOverFrom(known, takenOver)
 	if err != nil || patch == nil {
 		return err
 	}
@@ -283,10 +285,15 @@ func DigestOf(view *v1.MarkdownView, desired []Desired) (string, error) {
 	return combined(desired)
 }
 
+// combined names it by the pages themselves: other digests are of this process only.
 func combined(desired []Desired) (string, error) {
 	digests := make([]string, 0, len(desired))
 	for i := range desired {
-		digests = append(digests, fmt.Sprintf("%s %x", desired[i].id(), desired[i].digest))
+		wanted, err := digestOf([]any{desired[i].child().desired, desired[i].patched})
+		if err != nil {
+			return "", err
+		}
+		digests = append(digests, fmt.Sprintf("%s %x", desired[i].id(), wanted))
 	}
 	all, err := digestOf(digests)
 	return fmt.Sprintf("sha256:%x", all), err

@@ -8,8 +8,11 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/fluxcd/pkg/ssa"
 
 	v1 "github.com/zoetrope/markdown-view/api/v1"
 	"github.com/zoetrope/markdown-view/controller/internal/outcome"
@@ -17,7 +20,12 @@ import (
 )
 
 // write performs an action that is a write.
-func (a *Applier) write(ctx context.Context, s *situation, next action, refused bool) error {
+func (a *Applier) write(ctx context.Context, s *situation, next action, refused bool, written *Expectations) error {
+	if next.verb == create || next.verb == apply {
+		if err := a.recollect(ctx, s.child, written.deletedIn(s.String())); err != nil {
+			return err
+		}
+	}
 	switch next.verb {
 	case create:
 		s.refusal = a.serverSideApply(ctx, s.child, "", absentVersion)
@@ -40,11 +48,11 @@ func (a *Applier) write(ctx context.Context, s *situation, next action, refused 
 		return a.mark(ctx, s)
 	case giveUp:
 		s.done.gaveUp = true
-		return a.takeOver(ctx, s.child, next)
+		return a.changeOwners(ctx, s.child, next)
 	case takeOver:
 		s.done.tookOver, s.done.tookOverAll = s.done.tookOver || !refused, refused
 		s.done.applied, s.done.removedKeys = false, false
-		return a.takeOver(ctx, s.child, next)
+		return a.changeOwners(ctx, s.child, next)
 	}
 	return nil
 }
@@ -87,13 +95,29 @@ func (a *Applier) serverSideApply(ctx context.Context, c *child, uid types.UID, 
 	return nil
 }
 
-// takeOver changes who owns which fields.
-func (a *Applier) takeOver(ctx context.Context, c *child, next action) error {
+// changeOwners changes who owns which fields, as takeOver and giveUp have it.
+func (a *Applier) changeOwners(ctx context.Context, c *child, next action) error {
+	fields, err := a.managedFields(ctx, c)
+	if err != nil {
+		return err
+	}
+	var patch []ssa.JSONPatch
+	if next.verb == giveUp {
+		patch, err = c.giveUp(fields)
+	} else {
+		patch, err = c.takeOverFrom(fields, next.managers)
+	}
+	if err != nil {
+		return fmt.Errorf("read the managed fields of %s: %w", c, err)
+	}
+	if patch == nil {
+		return nil
+	}
 	// Not "test", which is refused as invalid when it fails; a version that isn't the
 	// object's any more is a conflict.
 	operations := []any{map[string]string{"op": "replace", "path": "/metadata/resourceVersion", "value": c.live.GetResourceVersion()}}
-	for _, patch := range next.managedFields {
-		operations = append(operations, patch)
+	for _, operation := range patch {
+		operations = append(operations, operation)
 	}
 	body, err := json.Marshal(operations)
 	if err != nil {
@@ -103,6 +127,22 @@ func (a *Applier) takeOver(ctx context.Context, c *child, next action) error {
 		return staleVersion(fmt.Errorf("change who owns fields of %s: %w", c, err))
 	}
 	return nil
+}
+
+// managedFields returns all that is known of an object's fields, of which caches have
+// ours only: as it was answered to the last write, or from the API server.
+func (a *Applier) managedFields(ctx context.Context, c *child) ([]metav1.ManagedFieldsEntry, error) {
+	if c.answered.version == c.live.GetResourceVersion() {
+		return c.answered.managedFields, nil
+	}
+	found, err := a.metadataOf(ctx, c)
+	switch {
+	case err != nil:
+		return nil, err
+	case found == nil || found.UID != c.live.GetUID() || found.ResourceVersion != c.live.GetResourceVersion():
+		return nil, &outcome.Error{State: outcome.Unreported, Retry: staleRecheck, Message: c.String() + " has changed, which the cache doesn't show yet"}
+	}
+	return found.ManagedFields, nil
 }
 
 // removeKeys removes keys that an apply can't: those that others own.

@@ -174,6 +174,24 @@ func (s *Store) Read(reader types.NamespacedName, of Source, artifact *meta.Arti
 	return read(root.FS())
 }
 
+// Bytes is what an artifact takes of the disk; 0 if it isn't kept.
+func (s *Store) Bytes(of Source, artifact *meta.Artifact) int64 {
+	address, err := s.hosts.resolve(of, artifact.URL)
+	if err != nil {
+		return 0
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if e, ok := s.byKey[keyOf(of, address, artifact)]; ok {
+		return e.bytes
+	}
+	return 0
+}
+
+func keyOf(of Source, address string, artifact *meta.Artifact) string {
+	return fmt.Sprintf("%q %q %q", of, address, artifact.Digest)
+}
+
 // acquire finds an artifact that is kept, or has it fetched. What is kept for a source is
 // for those who name the same source, address and digest: who knows a digest hasn't
 // thereby the right to read what it is of.
@@ -187,7 +205,7 @@ func (s *Store) acquire(reader types.NamespacedName, of Source, artifact *meta.A
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	key := fmt.Sprintf("%q %q %q", of, address, artifact.Digest)
+	key := keyOf(of, address, artifact)
 	e, ok := s.byKey[key]
 	if !ok {
 		e = s.add(key, of, address, artifact)

@@ -26,8 +26,8 @@ const (
 	maxWaitingOfNamespace = 64
 )
 
-// annotationPrefix is that of an object's own annotations that go with its events.
-const annotationPrefix = eventv1.Group + "/"
+// AnnotationPrefix is that of an object's own annotations that go with its events.
+const AnnotationPrefix = eventv1.Group + "/"
 
 // Recorder records events in the cluster, and posts them to a webhook in their order. What
 // it can't keep up with is dropped, and counted. It is a Prometheus collector and, for a
@@ -94,7 +94,7 @@ func (r *Recorder) AnnotatedEventf(object, related runtime.Object, annotations m
 // addOwn adds those of an object's annotations that are for its events.
 func (n *notification) addOwn(annotations map[string]string) {
 	for key, value := range annotations {
-		if strings.HasPrefix(key, annotationPrefix) {
+		if strings.HasPrefix(key, AnnotationPrefix) {
 			if n.annotations == nil {
 				n.annotations = map[string]string{}
 			}

@@ -1,6 +1,7 @@
 package pages
 
 import (
+	"container/list"
 	"context"
 	"fmt"
 	"maps"
@@ -10,7 +11,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/utils/lru"
 
 	v1 "github.com/zoetrope/markdown-view/api/v1"
 	"github.com/zoetrope/markdown-view/controller/internal/outcome"
@@ -40,6 +40,7 @@ func (f *Finder) findConfigMap(ctx context.Context, view *v1.MarkdownView, field
 	return &Input{
 		Field:   field,
 		Version: string(version.uid) + " " + version.resourceVersion,
+		Bytes:   f.contents.bytesOf(version),
 		Read: func(ctx context.Context) (book.Book, error) {
 			return f.readConfigMap(ctx, key, version)
 		},
@@ -71,28 +72,85 @@ type contentVersion struct {
 	resourceVersion string
 }
 
-// maxContents bounds the cache of contents: each is at most 1 MiB.
-const maxContents = 64
+const (
+	// maxContentBytes bounds the cache of contents: views that share a ConfigMap read it
+	// one after the other, and what is large is soon let go.
+	maxContentBytes = 8 << 20
+	// maxContents is how many versions are known of which the size is.
+	maxContents = 4096
+	// maxConfigMapBytes is what one may hold whose size isn't known.
+	maxConfigMapBytes = corev1.MaxSecretSize
+)
 
-// contentCache holds the pages of the ConfigMaps that were read last, for all views.
+// contentCache holds the pages of the ConfigMaps that were read last, for all views, and
+// the size of those that were read before. Its zero value is empty.
 type contentCache struct {
-	once  sync.Once
-	cache *lru.Cache
+	mu     sync.Mutex
+	known  map[contentVersion]*content
+	recent list.List // of *content, the one used last in front
+	bytes  int64
 }
 
-func (c *contentCache) lru() *lru.Cache {
-	c.once.Do(func() { c.cache = lru.New(maxContents) })
-	return c.cache
+// content is what was read of a ConfigMap; without pages if only the size is known.
+type content struct {
+	version contentVersion
+	pages   map[string][]byte
+	bytes   int64
+	place   *list.Element
 }
 
 func (c *contentCache) get(version contentVersion) (book.Book, bool) {
-	value, ok := c.lru().Get(version)
-	if !ok {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	found := c.known[version]
+	if found == nil || found.pages == nil {
 		return book.Book{}, false
 	}
-	return value.(book.Book), true
+	c.recent.MoveToFront(found.place)
+	return book.Book{Pages: found.pages}, true
+}
+
+// bytesOf is the size of a version, or the largest there may be if it isn't known.
+func (c *contentCache) bytesOf(version contentVersion) int64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if found := c.known[version]; found != nil {
+		return found.bytes
+	}
+	return maxConfigMapBytes
 }
 
 func (c *contentCache) add(version contentVersion, pages book.Book) {
-	c.lru().Add(version, pages)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.known == nil {
+		c.known = map[contentVersion]*content{}
+	}
+	added := c.known[version]
+	if added == nil {
+		added = &content{version: version}
+		added.place = c.recent.PushFront(added)
+		c.known[version] = added
+	}
+	if added.pages == nil {
+		added.pages, added.bytes = pages.Pages, 0
+		for _, page := range pages.Pages {
+			added.bytes += int64(len(page))
+		}
+		c.bytes += added.bytes
+	}
+	c.recent.MoveToFront(added.place)
+	for place := c.recent.Back(); place != nil && c.bytes > maxContentBytes; place = place.Prev() {
+		if oldest := place.Value.(*content); oldest.pages != nil {
+			oldest.pages = nil
+			c.bytes -= oldest.bytes
+		}
+	}
+	if len(c.known) > maxContents {
+		oldest := c.recent.Remove(c.recent.Back()).(*content)
+		if oldest.pages != nil {
+			c.bytes -= oldest.bytes
+		}
+		delete(c.known, oldest.version)
+	}
 }

@@ -25,6 +25,9 @@ type Input struct {
 	Version string
 	// Revision is what Flux calls the version; empty if it isn't Flux's.
 	Revision string
+	// Bytes is about how many bytes the pages have, and not less than they have; 0 for
+	// what can't be read yet.
+	Bytes int64
 	// Read returns the pages.
 	Read func(context.Context) (book.Book, error)
 }

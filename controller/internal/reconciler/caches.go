@@ -1,16 +1,22 @@
 package reconciler
 
 import (
+	"maps"
+	"strings"
+
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/meta"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/fluxcd/pkg/apis/meta"
+
 	v1 "github.com/zoetrope/markdown-view/api/v1"
 	"github.com/zoetrope/markdown-view/controller/internal/apply"
+	"github.com/zoetrope/markdown-view/controller/internal/notify"
 	"github.com/zoetrope/markdown-view/generator"
 )
 
@@ -24,10 +30,10 @@ func CacheOptions(views labels.Selector, namespaces []string) cache.Options {
 		DefaultNamespaces: namespaceConfigs(namespaces),
 		DefaultTransform:  cache.TransformStripManagedFields(), // Flux's sources
 		ByObject: map[client.Object]cache.ByObject{
-			&v1.MarkdownView{}:   {Label: views, Transform: cache.TransformStripManagedFields()},
-			&appsv1.Deployment{}: {Label: ours, Transform: keepAll},
-			&corev1.ConfigMap{}:  {Label: ours, Transform: keepAll},
-			&corev1.Service{}:    {Label: ours, Transform: keepAll},
+			&v1.MarkdownView{}:   {Label: views, Transform: stripView},
+			&appsv1.Deployment{}: {Label: ours, Transform: compact},
+			&corev1.ConfigMap{}:  {Label: ours, Transform: compact},
+			&corev1.Service{}:    {Label: ours, Transform: compact},
 			&corev1.Pod{}:        {Label: ours, Transform: stripPod},
 		},
 	}
@@ -53,14 +59,35 @@ func namespaceConfigs(namespaces []string) map[string]cache.Config {
 	return configs
 }
 
-// keepAll keeps the managed fields too: what our field manager owns is read off them.
-func keepAll(object any) (any, error) { return object, nil }
+// compact keeps digests of pages, and what our field manager owns.
+func compact(object any) (any, error) {
+	if object, ok := object.(client.Object); ok {
+		apply.Compact(object)
+	}
+	return object, nil
+}
+
+// stripView keeps of the metadata of a view what is read. Its last-applied annotation would
+// hold its pages once more.
+func stripView(object any) (any, error) {
+	if view, ok := object.(*v1.MarkdownView); ok {
+		view.ManagedFields, view.Labels, view.Finalizers, view.OwnerReferences = nil, nil, nil, nil
+		maps.DeleteFunc(view.Annotations, func(key, _ string) bool {
+			return key != v1.AdoptAnnotation && key != meta.ReconcileRequestAnnotation && !strings.HasPrefix(key, notify.AnnotationPrefix)
+		})
+	}
+	return object, nil
+}
 
 // stripPod keeps what the health of a view is read off.
 func stripPod(object any) (any, error) {
 	if pod, ok := object.(*corev1.Pod); ok {
 		pod.ManagedFields = nil
 		pod.OwnerReferences = controllerOnly(pod)
+		pod.Finalizers = nil
+		maps.DeleteFunc(pod.Annotations, func(key, _ string) bool { return key != v1.RevisionAnnotation })
+		viewName := pod.Labels[generator.InstanceLabel]
+		maps.DeleteFunc(pod.Labels, func(key, _ string) bool { _, read := generator.Labels(viewName)[key]; return !read })
 		pod.Spec = corev1.PodSpec{}
 		pod.Status.Message = ""
 		pod.Status.PodIPs, pod.Status.HostIPs = nil, nil
@@ -71,7 +98,7 @@ func stripPod(object any) (any, error) {
 // stripMetadata keeps what tells whose an object is: most objects of a cluster have
 // nothing to do with views.
 func stripMetadata(object any) (any, error) {
-	accessor, err := meta.Accessor(object)
+	accessor, err := apimeta.Accessor(object)
 	if err != nil {
 		return object, nil //nolint:nilerr // a tombstone has no metadata to strip
 	}

@@ -1,6 +1,7 @@
 package reconciler
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -84,5 +85,53 @@ func TestCacheKeepsOfPodsWhatHealthIsReadOff(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, pod); diff != "" {
 		t.Error(diff)
+	}
+}
+
+func TestCacheKeepsOfViewsWhatIsRead(t *testing.T) {
+	view := &v1.MarkdownView{ObjectMeta: metav1.ObjectMeta{
+		Name: "docs", Labels: map[string]string{"large": "x"}, Finalizers: []string{"x"}, ManagedFields: []metav1.ManagedFieldsEntry{{}},
+		Annotations: map[string]string{
+			corev1.LastAppliedConfigAnnotation: "its pages", "large": "x",
+			v1.AdoptAnnotation: "true", "reconcile.fluxcd.io/requestedAt": "now", "event.toolkit.fluxcd.io/team": "a",
+		},
+	}}
+	for object, by := range CacheOptions(nil, nil).ByObject {
+		if _, ok := object.(*v1.MarkdownView); !ok {
+			continue
+		}
+		if _, err := by.Transform(view); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := &v1.MarkdownView{ObjectMeta: metav1.ObjectMeta{Name: "docs", Annotations: map[string]string{
+		v1.AdoptAnnotation: "true", "reconcile.fluxcd.io/requestedAt": "now", "event.toolkit.fluxcd.io/team": "a",
+	}}}
+	if diff := cmp.Diff(want, view); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestCacheKeepsNoPages has a ConfigMap, as a watch delivers it, go into the cache.
+func TestCacheKeepsNoPages(t *testing.T) {
+	const marker = "the words of a page"
+	for object, by := range CacheOptions(nil, nil).ByObject {
+		if _, ok := object.(*corev1.ConfigMap); !ok {
+			continue
+		}
+		kept, err := by.Transform(&corev1.ConfigMap{
+			ObjectMeta: metav1.ObjectMeta{Name: "markdowns-docs", Labels: generator.Labels("docs")},
+			Data:       map[string]string{"a.md": marker}, BinaryData: map[string][]byte{"b.md": []byte(marker)},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		configMap := kept.(*corev1.ConfigMap)
+		if strings.Contains(configMap.Data["a.md"]+string(configMap.BinaryData["b.md"]), marker) {
+			t.Error("it holds a page")
+		}
+		if len(configMap.Data) != 1 || len(configMap.BinaryData) != 1 {
+			t.Errorf("its keys are gone: %v", configMap)
+		}
 	}
 }

@@ -51,6 +51,7 @@ type Reconciler struct {
 	states  viewStates
 	limiter rolloutLimiter
 	workers *workerShares
+	room    *bookRoom
 }
 
 // Reconcile brings the cluster to what a view wants, as far as can be done now,
@@ -60,6 +61,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return ctrl.Result{}, nil // woken when there is one
 	}
 	defer r.workers.release(req.Namespace)
+	defer r.room.release(req.NamespacedName)
 	start, state := r.Clock.Now(), r.states.of(req.NamespacedName)
 	view, err := r.fetch(ctx, req.NamespacedName, state)
 	if view == nil || err != nil {
@@ -287,6 +289,6 @@ func (r *Reconciler) writeStatus(ctx context.Context, state *viewState, before, 
 	if err != nil {
 		return client.IgnoreNotFound(fmt.Errorf("write the status of MarkdownView %s/%s: %w", view.Namespace, view.Name, err))
 	}
-	state.view = writtenView{target, r.Clock.Now()}
+	state.view = writtenView{target.UID, target.ResourceVersion, target.Status, r.Clock.Now()}
 	return nil
 }

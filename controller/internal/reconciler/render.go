@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/zoetrope/markdown-view/api/v1"
 	"github.com/zoetrope/markdown-view/controller/internal/apply"
@@ -51,13 +52,9 @@ func (r *Reconciler) render(ctx context.Context, view *v1.MarkdownView, state *v
 		return state.rendered, false, nil
 	}
 	ctrl.LoggerFrom(ctx).V(1).Info("rendering", "reason", stale)
-	contents := make([]generator.Content, 0, len(inputs))
-	for _, in := range inputs {
-		book, err := in.Read(ctx)
-		if err != nil {
-			return rendering{}, false, err
-		}
-		contents = append(contents, generator.Content{Field: in.Field, Book: book})
+	contents, err := r.read(ctx, view, inputs)
+	if err != nil {
+		return rendering{}, false, err
 	}
 	output, err := generator.Generate(view, contents)
 	if invalid, ok := errors.AsType[*generator.InvalidError](err); ok {
@@ -78,6 +75,32 @@ func (r *Reconciler) render(ctx context.Context, view *v1.MarkdownView, state *v
 		rendered.digest, err = apply.DigestOf(view, rendered.objects)
 	}
 	return rendered, true, err
+}
+
+// read reads a view's pages, once there is room for them.
+func (r *Reconciler) read(ctx context.Context, view *v1.MarkdownView, inputs []pages.Input) ([]generator.Content, error) {
+	var estimate, bytes int64
+	for _, text := range view.Spec.Markdowns {
+		estimate += int64(len(text))
+	}
+	for _, in := range inputs {
+		estimate += in.Bytes
+	}
+	if !r.room.acquire(client.ObjectKeyFromObject(view), estimate) {
+		return nil, errNoRoom(estimate)
+	}
+	contents := make([]generator.Content, 0, len(inputs))
+	for _, in := range inputs {
+		book, err := in.Read(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if bytes += bytesOfBook(book); bytes > bookRoomBytes {
+			return nil, errTooManyPages(bytes)
+		}
+		contents = append(contents, generator.Content{Field: in.Field, Book: book})
+	}
+	return contents, nil
 }
 
 // staleReason says why what was rendered last isn't what is wanted, or isn't what is

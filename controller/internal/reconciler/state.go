@@ -49,23 +49,26 @@ type viewState struct {
 	retry backOff
 }
 
-// writtenView is a view as the API server answered when its status was written.
+// writtenView is what the API server answered when a view's status was written. Its spec
+// is that of the view that this was decided on.
 type writtenView struct {
-	view *v1.MarkdownView
-	at   time.Time
+	uid     types.UID
+	version string
+	status  v1.MarkdownViewStatus
+	at      time.Time
 }
 
 // latest returns the newer of the cache's view and the written one: the cache may not
 // show it yet, and what was reported would be reported again.
 func (w *writtenView) latest(cached *v1.MarkdownView, now time.Time) *v1.MarkdownView {
-	if w.view == nil {
-		return cached
+	order, err := resourceversion.CompareResourceVersion(w.version, cached.ResourceVersion)
+	if err == nil && order > 0 && w.uid == cached.UID && now.Sub(w.at) < apply.SettleTime {
+		latest := cached.DeepCopy()
+		latest.ResourceVersion = w.version
+		w.status.DeepCopyInto(&latest.Status)
+		return latest
 	}
-	order, err := resourceversion.CompareResourceVersion(w.view.ResourceVersion, cached.ResourceVersion)
-	if err == nil && order > 0 && w.view.UID == cached.UID && now.Sub(w.at) < apply.SettleTime {
-		return w.view.DeepCopy()
-	}
-	w.view = nil
+	*w = writtenView{}
 	return cached
 }
 

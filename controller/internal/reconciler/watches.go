@@ -76,6 +76,7 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, opt
 	r.limiter = newRolloutLimiter(options.Rollouts, &r.states)
 	r.Metrics.pageBytes = r.states.pageBytes
 	r.workers = newWorkerShares(2 * max(options.Concurrent, 1))
+	r.room = newBookRoom(bookRoomBytes)
 	c, err := ctrl.NewControllerManagedBy(mgr).
 		Named(ControllerName).
 		For(&v1.MarkdownView{}, builder.WithPredicates(
@@ -91,6 +92,7 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, opt
 		WatchesRawSource(r.Pages.Sources.Fetched()).
 		WatchesRawSource(source.Channel(r.limiter.wake, &handler.EnqueueRequestForObject{})).
 		WatchesRawSource(source.Channel(r.workers.wake, &handler.EnqueueRequestForObject{})).
+		WatchesRawSource(source.Channel(r.room.wake, &handler.EnqueueRequestForObject{})).
 		WithOptions(controller.Options{
 			MaxConcurrentReconciles: r.workers.workers,
 			RateLimiter:             &retryLimiter{states: &r.states, min: options.MinRetry, max: options.MaxRetry, now: r.Clock.Now},

@@ -1,0 +1,195 @@
+package integration
+
+import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/fluxcd/pkg/apis/meta"
+	"github.com/fluxcd/pkg/runtime/conditions"
+
+	v1 "github.com/zoetrope/markdown-view/api/v1"
+	"github.com/zoetrope/markdown-view/generator"
+)
+
+// memoryLimit is that of config/manager.
+const memoryLimit = 1 << 30
+
+// TestNoTenantEndsTheController has as many large books changed at once as
+// LARGE_BOOKS says.
+func TestNoTenantEndsTheController(t *testing.T) {
+	f, served := newSourcesCluster(t)
+	served.setUp()
+	views := 10
+	if more, err := strconv.Atoi(os.Getenv("LARGE_BOOKS")); err == nil {
+		views = more
+	}
+	f.Env = append(f.Env, fmt.Sprint("GOMEMLIMIT=", memoryLimit))
+	archive := largeArchive(t, 31<<20)
+	sum := fmt.Sprintf("%x", sha256.Sum256(archive))
+	artifact := &meta.Artifact{URL: served.url(f, "large", sum), Digest: "sha256:" + sum, Revision: "latest@sha256:" + sum}
+	served.mu.Lock()
+	served.archives[strings.SplitN(artifact.URL, ".local.", 2)[1]] = archive
+	served.mu.Unlock()
+	served.set(f, "large", artifact)
+
+	f.controller("memory")
+	for i := range views {
+		view := sourceView(f.namespace, fmt.Sprint("large-", i))
+		view.Spec.ContentFrom[0].SourceRef.Name = "large"
+		f.create(view)
+	}
+	for i := range 3 {
+		name := fmt.Sprint("small-", i)
+		took := f.seconds("a small view to be Ready", func() bool {
+			view := &v1.MarkdownView{}
+			if !f.get(view, name) {
+				f.create(f.view(name))
+			}
+			return conditions.IsReady(view)
+		})
+		t.Logf("a small view was Ready in %s", took)
+		if took > 20*time.Second {
+			t.Error("that is too long")
+		}
+	}
+	deadline := time.Now().Add(time.Duration(views) * 30 * time.Second)
+	for applied := -1; applied < views && time.Now().Before(deadline); time.Sleep(time.Second) {
+		var list v1.MarkdownViewList
+		f.must(f.Client.List(t.Context(), &list))
+		applied = 0
+		for i := range list.Items {
+			if list.Items[i].Status.LastAppliedRevision != "" && strings.HasPrefix(list.Items[i].Name, "large-") {
+				applied++
+			}
+		}
+		if applied == views {
+			deadline = time.Time{}
+		}
+	}
+	if !deadline.IsZero() {
+		t.Error("some large books weren't applied")
+	}
+	peak := peakOf(t, f.Program("controller"))
+	t.Logf("%d books of 31 MiB: at most %d MiB resident", views, peak>>20)
+	if peak > memoryLimit {
+		t.Errorf("that is more than %d MiB", memoryLimit>>20)
+	}
+}
+
+// TestCachesHoldNoPages looks for a page's bytes in the heap, and counts what ConfigMaps
+// cost that anyone labels.
+func TestCachesHoldNoPages(t *testing.T) {
+	f := newCluster(t)
+	pprof := freeAddress(t)
+	f.controller("digests", "--pprof-addr="+pprof)
+	f.create(f.view("docs"))
+	f.ready("docs")
+	before := heapOf(t, pprof)
+	const labelled = 100
+	for i := range labelled {
+		f.create(&corev1.ConfigMap{
+			ObjectMeta: metav1.ObjectMeta{Namespace: f.namespace, Name: fmt.Sprint("labelled-", i), Labels: generator.Labels("nobody")},
+			Data:       map[string]string{"page.md": strings.Repeat("x", 1000<<10)},
+		})
+	}
+	f.create(f.view("after")) // by when the cache has them
+	f.ready("after")
+	cost := heapOf(t, pprof) - before
+	t.Logf("%d ConfigMaps of 1,000 KiB cost %d KiB of heap", labelled, cost>>10)
+	if cost > labelled*100<<10 {
+		t.Error("the cache holds them")
+	}
+	t.Logf("at most %d MiB resident", peakOf(t, f.Program("controller"))>>20)
+}
+
+// heapOf is how many bytes of a program's heap are in use after a collection.
+func heapOf(t *testing.T, address string) int64 {
+	t.Helper()
+	response, err := http.Get("http://" + address + "/debug/pprof/heap?gc=1&debug=1") //nolint:noctx // it answers at once
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = response.Body.Close() }()
+	var text bytes.Buffer
+	if _, err := text.ReadFrom(response.Body); err != nil {
+		t.Fatal(err)
+	}
+	_, after, found := strings.Cut(text.String(), "# HeapAlloc = ")
+	line, _, _ := strings.Cut(after, "\n")
+	bytes, err := strconv.ParseInt(line, 10, 64)
+	if !found || err != nil {
+		t.Fatalf("the profile has no HeapAlloc: %v", err)
+	}
+	return bytes
+}
+
+// peakOf is the most memory that a program had resident, of which one runs.
+func peakOf(t *testing.T, program string) int64 {
+	t.Helper()
+	links, err := filepath.Glob("/proc/[0-9]*/exe")
+	if err != nil || len(links) == 0 {
+		t.Skip("only Linux tells")
+	}
+	for _, link := range links {
+		if path, err := os.Readlink(link); err != nil || path != program {
+			continue
+		}
+		status, err := os.ReadFile(filepath.Join(filepath.Dir(link), "status"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, after, _ := strings.Cut(string(status), "VmHWM:")
+		kib, err := strconv.ParseInt(strings.Fields(after)[0], 10, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return kib << 10
+	}
+	t.Fatalf("%s doesn't run: it has ended", program)
+	return 0
+}
+
+// largeArchive is an archive of a book of many pages.
+func largeArchive(t *testing.T, size int) []byte {
+	t.Helper()
+	const page = 250 << 10
+	words := rand.New(rand.NewPCG(1, 2))
+	var buffer bytes.Buffer
+	compressed, _ := gzip.NewWriterLevel(&buffer, gzip.BestSpeed)
+	archive := tar.NewWriter(compressed)
+	var failed error
+	write := func(name, text string) {
+		failed = errors.Join(failed, archive.WriteHeader(&tar.Header{Name: name, Mode: 0o644, Size: int64(len(text))}))
+		_, err := archive.Write([]byte(text))
+		failed = errors.Join(failed, err)
+	}
+	var summary strings.Builder
+	for i := range size / page {
+		fmt.Fprintf(&summary, "- [Page %d](page-%d.md)\n", i, i)
+		text := strings.Builder{}
+		for text.Len() < page-40 {
+			fmt.Fprintf(&text, "some words of %x and %x\n", words.Uint32()%4096, words.Uint32()%4096)
+		}
+		write(fmt.Sprintf("page-%d.md", i), text.String())
+	}
+	write("SUMMARY.md", summary.String())
+	if err := errors.Join(failed, archive.Close(), compressed.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return buffer.Bytes()
+}
