@@ -126,13 +126,13 @@ func TestFrontEndsAgreeOnRandomPatches(t *testing.T) {
 	some := func(text ...string) string { return text[random.IntN(len(text))] }
 	patches := []func() v1.Patch{
 		func() v1.Patch {
-			return patchOf("Deployment", fmt.Sprintf("spec:\n  minReadySeconds: %d\n  template:\n    spec:\n      priorityClassName: %s\n", random.IntN(9), some("low", "high")))
+			return patchOf("Deployment", fmt.Sprintf("spec:\n  minReadySeconds: %d\n  template:\n    spec:\n      priorityClassName: %s\n", 1+random.IntN(9), some("low", "high")))
 		},
 		func() v1.Patch {
 			return patchOf("Deployment", fmt.Sprintf("spec:\n  template:\n    spec:\n      containers:\n      - name: mdbook\n        env: [{name: %s, value: b}]\n        resources: {limits: {memory: %dMi}}\n      - {name: proxy, image: proxy, ports: [{containerPort: 8080, protocol: TCP}]}\n", some("A", "B"), 64+random.IntN(64)))
 		},
 		func() v1.Patch {
-			return patchOf("Deployment", fmt.Sprintf("- {op: add, path: /spec/template/spec/containers/0/args/%s, value: --open}\n- {op: remove, path: /spec/template/spec/containers/0/%s}\n", some("-", "0"), some("lifecycle", "livenessProbe")))
+			return patchOf("Deployment", fmt.Sprintf("- {op: add, path: /spec/template/spec/%s, value: %d}\n- {op: add, path: /metadata/labels/a~1b, value: c}\n", some("terminationGracePeriodSeconds", "securityContext/fsGroup"), 7+random.IntN(9)))
 		},
 		func() v1.Patch {
 			return patchOf("Deployment", some(
