@@ -1,6 +1,7 @@
 package v1
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"regexp"
@@ -119,8 +120,5 @@ func (p *Patch) validate(at *field.Path) field.ErrorList {
 // NamePattern matches the names that a target is for: as in kustomize, its name is a
 // regular expression for the whole of them.
 func (t *PatchTarget) NamePattern() (*regexp.Regexp, error) {
-	if t.Name == "" {
-		return regexp.Compile("^.*$")
-	}
-	return regexp.Compile("^(?:" + t.Name + ")$")
+	return regexp.Compile("^(?:" + cmp.Or(t.Name, ".*") + ")$")
 }

@@ -1,9 +1,12 @@
 package integration
 
 import (
+	"fmt"
+	"math/rand/v2"
 	"net/http"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -67,7 +70,9 @@ func (f *fixture) agree(input ...*unstructured.Unstructured) {
 			views = append(views, object.GetName())
 		}
 	}
-	printed, err := f.Render(f.Context(), f.TempDir(), []byte(documents(f.T, input)))
+	// By hand, the function takes nothing that isn't a view's.
+	mine := slices.DeleteFunc(slices.Clone(input), func(o *unstructured.Unstructured) bool { return o.GetKind() != v1.Kind && o.GetKind() != "ConfigMap" })
+	printed, err := f.Render(f.Context(), f.TempDir(), []byte(documents(f.T, mine)))
 	f.must(err)
 	want, err := product.Text(printed)
 	f.must(err)
@@ -112,6 +117,48 @@ func asUnstructured(f *fixture, pages *corev1.ConfigMap) *unstructured.Unstructu
 	return &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": pages.Name}, "data": data}}
 }
 
+// TestFrontEndsAgreeOnRandomPatches takes 200 views, parked, so that no pod is needed.
+func TestFrontEndsAgreeOnRandomPatches(t *testing.T) {
+	f := newFixture(t)
+	seed := rand.Uint64()
+	random := rand.New(rand.NewPCG(seed, 0))
+	t.Logf("seed %d", seed)
+	some := func(text ...string) string { return text[random.IntN(len(text))] }
+	patches := []func() v1.Patch{
+		func() v1.Patch {
+			return patchOf("Deployment", fmt.Sprintf("spec:\n  minReadySeconds: %d\n  template:\n    spec:\n      priorityClassName: %s\n", 1+random.IntN(9), some("low", "high")))
+		},
+		func() v1.Patch {
+			return patchOf("Deployment", fmt.Sprintf("spec:\n  template:\n    spec:\n      containers:\n      - name: mdbook\n        env: [{name: %s, value: b}]\n        resources: {limits: {memory: %dMi}}\n      - {name: proxy, image: proxy, ports: [{containerPort: 8080, protocol: TCP}]}\n", some("A", "B"), 64+random.IntN(64)))
+		},
+		func() v1.Patch {
+			return patchOf("Deployment", fmt.Sprintf("- {op: add, path: /spec/template/spec/%s, value: %d}\n- {op: add, path: /metadata/labels/a~1b, value: c}\n", some("terminationGracePeriodSeconds", "securityContext/fsGroup"), 7+random.IntN(9)))
+		},
+		func() v1.Patch {
+			return patchOf("Deployment", some(
+				"spec: {template: {spec: {tolerations: [{operator: Exists}], nodeSelector: {a: b}}}}", "spec: {template: {metadata: {labels: {a: b}, annotations: {c: d}}}}",
+				"spec: {strategy: {rollingUpdate: null, type: Recreate}}", "metadata: {labels: {only: deployment}}", "spec: {template: {spec: {volumes: [{name: extra, emptyDir: {}}]}}}"))
+		},
+		func() v1.Patch {
+			return patchOf("Service", some("spec: {type: NodePort}", "spec: {sessionAffinity: ClientIP}", "- {op: replace, path: /spec/type, value: LoadBalancer}", "metadata: {annotations: {a: b}}"))
+		},
+		func() v1.Patch { return patchOf("ConfigMap", "metadata: {labels: {pages: "+some("a", "b")+"}}") },
+	}
+	var views []*unstructured.Unstructured
+	for i := range 200 {
+		view := f.view(fmt.Sprintf("v%d", i))
+		view.Spec.Replicas = new(int32)
+		if random.IntN(2) == 0 {
+			view.Spec.CommonMetadata = &v1.CommonMetadata{Labels: map[string]string{"team": some("a", "b")}, Annotations: map[string]string{"example.com/owner": some("c", "")}}
+		}
+		for range random.IntN(5) {
+			view.Spec.Patches = append(view.Spec.Patches, patches[random.IntN(len(patches))]())
+		}
+		views = append(views, f.unstructured(view))
+	}
+	f.agree(views...)
+}
+
 func TestAPatchedViewKeepsItsBudgets(t *testing.T) {
 	f := newFixture(t)
 	since := f.mark()
@@ -149,7 +196,7 @@ func TestADroppedPatchGivesUpItsFields(t *testing.T) {
 			t.Errorf("%s isn't owned: %s", field, managed(f.deployment()))
 		}
 	}
-	if owns(f.deployment(), `"f:revisionHistoryLimit"`) || owns(f.deployment(), `"f:dnsPolicy"`) {
+	if owns(f.deployment(), `"f:progressDeadlineSeconds"`) || owns(f.deployment(), `"f:dnsPolicy"`) {
 		t.Errorf("more is owned than is meant: %s", managed(f.deployment()))
 	}
 	update(f, &appsv1.Deployment{}, "viewer-docs", func(d *appsv1.Deployment) { d.Labels["theirs"] = "stays" })
