@@ -49,7 +49,7 @@ func TestAnAutoscalerScalesAnIgnoredDeployment(t *testing.T) {
 		}
 		return ""
 	})
-	f.served("docs", 3)
+	f.served(3)
 
 	before := f.deployment().Generation
 	since = f.mark()
@@ -62,18 +62,18 @@ func TestAnAutoscalerScalesAnIgnoredDeployment(t *testing.T) {
 	// New pages don't touch the replicas.
 	since = f.mark()
 	update(f, &v1.MarkdownView{}, "docs", func(v *v1.MarkdownView) { v.Spec.Markdowns["next.md"] = "# Changed\n" })
-	f.served("docs", 3)
+	f.served(3)
 	f.atMost(7, since)
 	if got := f.deployment().Generation; got != before+1 {
 		t.Errorf("new pages are %d generations of the Deployment", got-before)
 	}
 }
 
-// served waits until a view is Ready with so many replicas.
-func (f *fixture) served(name string, replicas int32) {
+// served waits until the view docs is Ready with so many replicas.
+func (f *fixture) served(replicas int32) {
 	f.Helper()
-	f.eventually(fmt.Sprintf("%s to be served by %d", name, replicas), func() string {
-		view := f.ready(name)
+	f.eventually(fmt.Sprintf("it to be served by %d", replicas), func() string {
+		view := f.ready("docs")
 		if view.Status.Replicas != replicas {
 			return fmt.Sprintf("it has %d: %s", view.Status.Replicas, readyMessage(view))
 		}
@@ -131,7 +131,7 @@ func TestARuleLeavesAFieldAsItIs(t *testing.T) {
 			test.before(f)
 			since := f.mark()
 			suspend(false, &v1.DriftDetection{Ignore: ignoredReplicas()})
-			f.served("docs", 7)
+			f.served(7)
 			if got := *f.deployment().Spec.Replicas; got != 7 {
 				t.Errorf("it was scaled to %d", got)
 			}
@@ -142,7 +142,7 @@ func TestARuleLeavesAFieldAsItIs(t *testing.T) {
 
 			since = f.mark()
 			suspend(false, nil)
-			f.served("docs", test.replicas)
+			f.served(test.replicas)
 			if got := *f.deployment().Spec.Replicas; got != test.replicas {
 				t.Errorf("without the rule it has %d replicas, not %d", got, test.replicas)
 			}
@@ -181,7 +181,7 @@ func TestAnAdoptedDeploymentKeepsWhatIsIgnored(t *testing.T) {
 	patch := client.RawPatch("application/merge-patch+json", []byte(`{"spec":{"replicas":2}}`))
 	f.must(admin.Patch(t.Context(), &appsv1.Deployment{ObjectMeta: f.deployment().ObjectMeta}, patch, client.FieldOwner("kubectl-edit")))
 	f.create(view)
-	f.served("docs", 2)
+	f.served(2)
 	if got := *f.deployment().Spec.Replicas; got != 2 {
 		t.Errorf("it was scaled to %d", got)
 	}

@@ -77,9 +77,8 @@ func TestDriftIsLeftWhereAViewSaysSo(t *testing.T) {
 	}
 
 	// A change of the view is applied all the same, and all else with it.
-	since = f.mark()
 	update(f, &v1.MarkdownView{}, "docs", func(v *v1.MarkdownView) { v.Spec.Markdowns["next.md"] = "# Changed\n" })
-	f.served("docs", 1)
+	f.served(1)
 	if data := f.configMap().Data; data["start.md"] != "# Start\n" || data["next.md"] != "# Changed\n" {
 		t.Errorf("the pages are %v", data)
 	}
