@@ -20,6 +20,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
@@ -37,6 +38,7 @@ import (
 	"github.com/fluxcd/pkg/runtime/probes"
 
 	v1 "github.com/zoetrope/markdown-view/api/v1"
+	"github.com/zoetrope/markdown-view/controller/internal/account"
 	"github.com/zoetrope/markdown-view/controller/internal/apply"
 	"github.com/zoetrope/markdown-view/controller/internal/artifact"
 	"github.com/zoetrope/markdown-view/controller/internal/notify"
@@ -77,6 +79,7 @@ type options struct {
 	namespaces                          []string
 	artifactHosts                       []string
 	noCrossNamespaceRefs                bool
+	defaultServiceAccount               string
 	version                             bool
 
 	client      fluxclient.Options
@@ -105,6 +108,7 @@ func parse(args []string) (*options, error) {
 	flags.StringVar(&o.watch.LabelSelector, "watch-label-selector", "", "Look after the MarkdownViews with matching labels only, 'sharding.example.com/shard=a' say.")
 	// Not by BindFlags, whose default lets everybody publish everybody's sources.
 	flags.BoolVar(&o.noCrossNamespaceRefs, "no-cross-namespace-refs", true, "Refuse sources in other namespaces than the view's; false publishes any namespace's to whoever may write views.")
+	flags.StringVar(&o.defaultServiceAccount, "default-service-account", "", "The service account, of the view's namespace, with whose rights views that name none are applied; empty for the controller's own rights.")
 	flags.StringSliceVar(&o.artifactHosts, "artifact-hosts", artifact.DefaultHosts, "The hosts, or host:port, that artifacts of Flux's sources may be fetched from.")
 	flags.BoolVar(&o.version, "version", false, "Print the version and exit.")
 	o.client.BindFlags(flags)
@@ -197,9 +201,17 @@ func run(ctx context.Context, o *options) error {
 		},
 		Applier: &apply.Applier{
 			Client:    mgr.GetClient(),
+			Writer:    mgr.GetClient(),
 			APIReader: mgr.GetAPIReader(),
 			Metadata:  metadata,
 			Clock:     clock.RealClock{},
+		},
+		Accounts: &account.Accounts{
+			Default:    o.defaultServiceAccount,
+			Own:        mgr.GetClient(),
+			Metadata:   metadata,
+			NewClient:  impersonating(mgr.GetConfig(), client.Options{Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper()}),
+			Namespaces: o.namespaces,
 		},
 		Events:  recorder,
 		Metrics: viewMetrics,
@@ -224,6 +236,17 @@ func run(ctx context.Context, o *options) error {
 func limitMemory() {
 	if limit := debug.SetMemoryLimit(-1); limit != math.MaxInt64 {
 		debug.SetMemoryLimit(limit / 10 * 9)
+	}
+}
+
+// impersonating makes clients that act as users. Flux's own Impersonator is for programs
+// that apply any kind to any cluster: its clients each discover the API server anew, and
+// don't take --kube-api-qps. These share the connections, too.
+func impersonating(config *rest.Config, options client.Options) func(user string) (client.Client, error) {
+	return func(user string) (client.Client, error) {
+		as := rest.CopyConfig(config)
+		as.Impersonate = rest.ImpersonationConfig{UserName: user}
+		return client.New(as, options)
 	}
 }
 

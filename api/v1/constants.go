@@ -51,7 +51,8 @@ const (
 	// ArtifactFailedReason says that a source has no artifact, or that it can't be
 	// fetched.
 	ArtifactFailedReason = "ArtifactFailed"
-	// AccessDeniedReason says that a source in another namespace may not be used.
+	// AccessDeniedReason says that a source in another namespace may not be used, or that
+	// the view's service account may not write what the view expands to.
 	AccessDeniedReason = "AccessDenied"
 	// ConflictReason says that an object of the right name belongs to somebody
 	// else.

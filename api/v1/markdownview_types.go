@@ -86,6 +86,14 @@ type MarkdownViewSpec struct {
 	// view. The function ignores it.
 	// +optional
 	DriftDetection *DriftDetection `json:"driftDetection,omitempty"`
+
+	// ServiceAccountName is an account of the view's own namespace with whose rights the
+	// controller writes what the view expands to. Empty means the controller's default,
+	// which are its own rights unless it is told otherwise. The function ignores it.
+	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:Pattern=`^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*)?$`
+	// +optional
+	ServiceAccountName string `json:"serviceAccountName,omitempty"`
 }
 
 // DriftDetection says what becomes of changes that others make to the objects of a view. A

@@ -91,6 +91,11 @@ func (s *MarkdownViewSpec) validate(at *field.Path) field.ErrorList {
 	if strings.ContainsFunc(s.ViewerImage, func(r rune) bool { return r <= ' ' || r == 0x7f }) {
 		errs = append(errs, field.Invalid(at.Child("viewerImage"), shorten(s.ViewerImage), "must not contain white space"))
 	}
+	if s.ServiceAccountName != "" {
+		for _, msg := range validation.IsDNS1123Subdomain(s.ServiceAccountName) {
+			errs = append(errs, field.Invalid(at.Child("serviceAccountName"), shorten(s.ServiceAccountName), msg))
+		}
+	}
 	errs = append(errs, s.CommonMetadata.validate(at.Child("commonMetadata"))...)
 	errs = append(errs, validatePatches(s.Patches, at.Child("patches"))...)
 	return append(errs, s.DriftDetection.validate(at.Child("driftDetection"))...)

@@ -140,6 +140,13 @@ func TestValidate(t *testing.T) {
 			spec: MarkdownViewSpec{Markdowns: map[string]string{"a.md": ""}, ViewerImage: "a b\n"},
 			want: []string{`spec.viewerImage: Invalid value: "a b\n": must not contain white space`},
 		},
+		"a service account of another namespace": {
+			spec: MarkdownViewSpec{Markdowns: map[string]string{"a.md": ""}, ServiceAccountName: "docs/Deployer"},
+			want: []string{`spec.serviceAccountName: Invalid value: "docs/Deployer": a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')`},
+		},
+		"a service account": {
+			spec: MarkdownViewSpec{Markdowns: map[string]string{"a.md": ""}, ServiceAccountName: "docs.deployer-1"},
+		},
 		"as much as there may be": {
 			spec: MarkdownViewSpec{
 				Markdowns:   numbered(1000),

@@ -185,7 +185,7 @@ func TestTheMonitoringComponentFitsTheManager(t *testing.T) {
 func TestTheBindingsFollowTheInstallation(t *testing.T) {
 	f := newFixture(t)
 	for _, change := range []string{"", "namespace: elsewhere\n", "namespace: elsewhere\nnamePrefix: team-\nnameSuffix: -b\n"} {
-		objects := f.build("resources: [ROOT/config/default, ROOT/config/flux]\ncomponents: [ROOT/config/admission-policy]\n" + change)
+		objects := f.build("resources: [ROOT/config/default, ROOT/config/flux]\ncomponents: [ROOT/config/admission-policy, ROOT/config/impersonation]\n" + change)
 		var account rbacv1.Subject
 		names := map[string]bool{}
 		for _, object := range objects {

@@ -159,6 +159,8 @@ func TestAPIServerRefusesFaultyViews(t *testing.T) {
 		"pages of a folder":            {spec: `{contentFrom: [{directory: {path: ./docs, ignore: "*.tmp"}}]}`},
 		"no replicas":                  {spec: with("replicas: 0")},
 
+		"a service account": {spec: with("serviceAccountName: docs.deployer-1")},
+
 		"no spec":                   {spec: "null", want: "spec: Required value"},
 		"an empty spec":             {spec: "{}", want: "spec: Invalid value: " + noPages},
 		"no SUMMARY.md":             {spec: `{markdowns: {"a.md": text}}`, want: "spec: Invalid value: " + noPages},
@@ -170,6 +172,9 @@ func TestAPIServerRefusesFaultyViews(t *testing.T) {
 		"a timeout above a day":     {spec: with("timeout: 24h1s"), want: "must be at least 1s and at most 24h"},
 		"replicas below 0":          {spec: with("replicas: -1"), want: "spec.replicas in body should be greater than or equal to 0"},
 		"white space in the image":  {spec: with(`viewerImage: "a b"`), want: `spec.viewerImage in body should match '^\S*$'`},
+		"an account elsewhere":      {spec: with("serviceAccountName: docs/deployer"), want: "spec.serviceAccountName in body should match"},
+		"an upper-case account":     {spec: with("serviceAccountName: Deployer"), want: "spec.serviceAccountName in body should match"},
+		"a long account":            {spec: with("serviceAccountName: " + strings.Repeat("a", 254)), want: "spec.serviceAccountName: Too long"},
 		"a name of 57 characters":   {name: strings.Repeat("a", 57), spec: inline, want: label},
 		"a dotted name":             {name: "a.b", spec: inline, want: label},
 		"an upper-case name":        {name: "A", spec: inline, want: label},

@@ -17,6 +17,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -28,13 +29,25 @@ import (
 type Applier struct {
 	// Client reads from caches that hold only what carries this system's label. They may
 	// be stale: see Expectations.
-	Client client.Client
+	Client client.Reader
+	// Writer writes: with the rights of the controller, or those that As gives.
+	Writer client.Writer
 	// APIReader reads the metadata of what has a name from the API server itself.
 	APIReader client.Reader
 	// Metadata reads the metadata of any ConfigMap and Service from a cache.
 	Metadata client.Reader
 	// Clock tells when something was applied.
 	Clock clock.PassiveClock
+}
+
+// As returns an applier that writes with other rights; with the same if writer is nil.
+func (a *Applier) As(writer client.Writer) *Applier {
+	if writer == nil {
+		return a
+	}
+	as := *a
+	as.Writer = writer
+	return &as
 }
 
 // Plan is what there is to do about a view's objects.
@@ -137,6 +150,17 @@ func (p *Plan) Writes() []string {
 		}
 	}
 	return writes
+}
+
+// Objects calls a function for each object that Execute would write.
+func (p *Plan) Objects(yield func(kind schema.GroupVersionKind, name string, exists bool)) {
+	for _, step := range p.steps {
+		switch step.first.verb {
+		case nothing, warn, leave:
+		default:
+			yield(step.situation.gvk, step.situation.live.GetName(), step.situation.exists())
+		}
+	}
 }
 
 // Deployment is the live one, as it was read, or written by Execute; nil if it isn't

@@ -151,7 +151,7 @@ func (a *Applier) applyAsRestarter(ctx context.Context, c *child, configuration 
 		return fmt.Errorf("encode the mark of %s: %w", c, err)
 	}
 	patch := client.RawPatch(types.ApplyPatchType, body.Bytes())
-	if err := a.Client.Patch(ctx, c.live, patch, client.FieldOwner(restarter), client.ForceOwnership); err != nil {
+	if err := a.Writer.Patch(ctx, c.live, patch, client.FieldOwner(restarter), client.ForceOwnership); err != nil {
 		return fmt.Errorf("mark %s: %w", c, err)
 	}
 	return nil

@@ -28,7 +28,7 @@ func (a *Applier) Prune(ctx context.Context, view *v1.MarkdownView, wanted []str
 			continue
 		}
 		preconditions := client.Preconditions{UID: &configMap.UID, ResourceVersion: &configMap.ResourceVersion}
-		if err := client.IgnoreNotFound(a.Client.Delete(ctx, configMap, preconditions)); err != nil {
+		if err := client.IgnoreNotFound(a.Writer.Delete(ctx, configMap, preconditions)); err != nil {
 			return deleted, staleVersion(fmt.Errorf("delete ConfigMap %s: %w", configMap.Name, err))
 		}
 		written.expectDeleted(object, configMap.UID, a.Clock.Now())

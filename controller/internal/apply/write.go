@@ -89,7 +89,7 @@ func (a *Applier) serverSideApply(ctx context.Context, c *child, uid types.UID, 
 		return fmt.Errorf("encode %s: %w", c, err)
 	}
 	patch := client.RawPatch(types.ApplyPatchType, body.Bytes())
-	if err := a.Client.Patch(ctx, c.live, patch, client.FieldOwner(generator.FieldManager), client.ForceOwnership); err != nil {
+	if err := a.Writer.Patch(ctx, c.live, patch, client.FieldOwner(generator.FieldManager), client.ForceOwnership); err != nil {
 		return fmt.Errorf("apply %s: %w", c, err)
 	}
 	return nil
@@ -123,7 +123,7 @@ func (a *Applier) changeOwners(ctx context.Context, c *child, next action) error
 	if err != nil {
 		return fmt.Errorf("encode the managed fields of %s: %w", c, err)
 	}
-	if err := a.Client.Patch(ctx, c.live, client.RawPatch(types.JSONPatchType, body), client.FieldOwner(generator.FieldManager)); err != nil {
+	if err := a.Writer.Patch(ctx, c.live, client.RawPatch(types.JSONPatchType, body), client.FieldOwner(generator.FieldManager)); err != nil {
 		return staleVersion(fmt.Errorf("change who owns fields of %s: %w", c, err))
 	}
 	return nil
@@ -160,7 +160,7 @@ func (a *Applier) removeKeys(ctx context.Context, c *child, unwanted map[string]
 	if err != nil {
 		return fmt.Errorf("encode %s: %w", c, err)
 	}
-	if err := a.Client.Patch(ctx, c.live, client.RawPatch(types.MergePatchType, body), client.FieldOwner(generator.FieldManager)); err != nil {
+	if err := a.Writer.Patch(ctx, c.live, client.RawPatch(types.MergePatchType, body), client.FieldOwner(generator.FieldManager)); err != nil {
 		return staleVersion(fmt.Errorf("apply %s: %w", c, err))
 	}
 	return nil

@@ -26,7 +26,7 @@ func (r *Reconciler) restartEdited(ctx context.Context, view *v1.MarkdownView, s
 			waiting.message = "pods may serve pages that somebody had edited, and are to be replaced: " + waiting.message
 			return &waiting
 		}
-		err = r.Applier.Restart(ctx, plan, edits, &state.written)
+		err = r.restart(ctx, view, state, plan, edits)
 		applied.Written = append(applied.Written, "Deployment "+plan.Deployment().Name+" (restart)")
 	}
 	if err != nil {

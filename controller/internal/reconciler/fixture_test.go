@@ -22,6 +22,7 @@ import (
 	"github.com/fluxcd/pkg/runtime/events"
 
 	v1 "github.com/zoetrope/markdown-view/api/v1"
+	"github.com/zoetrope/markdown-view/controller/internal/account"
 	"github.com/zoetrope/markdown-view/controller/internal/apply"
 	"github.com/zoetrope/markdown-view/controller/internal/artifact"
 	"github.com/zoetrope/markdown-view/controller/internal/pages"
@@ -50,12 +51,13 @@ func newFixture(t *testing.T, objects ...client.Object) *fixture {
 	}
 	f.Cluster = fakecluster.New(t, "app.kubernetes.io/created-by", generator.FieldManager, all, objects...)
 	f.Reconciler = &Reconciler{
-		Client:  f.Cached,
-		Pages:   &pages.Finder{Metadata: f.Admin, APIReader: f.Admin, Sources: &pages.Sources{Reader: f.Cached, Artifacts: artifact.NewStore(t.TempDir(), artifact.Hosts{}, artifact.Limits{}, logr.Discard())}},
-		Applier: &apply.Applier{Client: f.Cached, APIReader: f.Admin, Metadata: f.Admin, Clock: f.clock},
-		Events:  f.events,
-		Metrics: NewMetrics(f.Cached, false),
-		Clock:   f.clock,
+		Client:   f.Cached,
+		Pages:    &pages.Finder{Metadata: f.Admin, APIReader: f.Admin, Sources: &pages.Sources{Reader: f.Cached, Artifacts: artifact.NewStore(t.TempDir(), artifact.Hosts{}, artifact.Limits{}, logr.Discard())}},
+		Applier:  &apply.Applier{Client: f.Cached, Writer: f.Cached, APIReader: f.Admin, Metadata: f.Admin, Clock: f.clock},
+		Accounts: &account.Accounts{},
+		Events:   f.events,
+		Metrics:  NewMetrics(f.Cached, false),
+		Clock:    f.clock,
 	}
 	return f
 }

@@ -31,7 +31,7 @@ func (r *Reconciler) keep(ctx context.Context, view *v1.MarkdownView, state *vie
 	}
 	if err := r.keepObjects(ctx, view, state, &fault); err != nil {
 		fault.detail = "what was applied before can't be kept as it was: " + err.Error()
-		if known := failure(err); known.state == outcome.Unreported {
+		if known := failure(err); known.state == outcome.Unreported || known.message == fault.message {
 			fault.detail = ""
 		}
 		fault.requeueAfter = soonest(fault.requeueAfter, progressRefresh)
@@ -70,7 +70,7 @@ func (r *Reconciler) keepObjects(ctx context.Context, view *v1.MarkdownView, sta
 		}
 		return err
 	}
-	applied, err := r.Applier.Execute(ctx, plan)
+	applied, err := r.execute(ctx, view, plan)
 	r.recordCorrections(view, applied.Corrections)
 	r.recordDrifts(ctx, view, applied.Drifts)
 	fault.written = append(fault.written, applied.Written...)

@@ -102,8 +102,8 @@ func (r *Reconciler) useLastGood(ctx context.Context, view *v1.MarkdownView, sta
 }
 
 // copyServed copies the pages that were served last before others take their place, and
-// returns what it wrote.
-func (r *Reconciler) copyServed(ctx context.Context, view *v1.MarkdownView, state *viewState, planned *apply.Plan, good lastGood) (written []string, err error) {
+// returns what it wrote. An account that may not do so is found by the first write.
+func (r *Reconciler) copyServed(ctx context.Context, view *v1.MarkdownView, state *viewState, planned *apply.Plan, good lastGood, applier *apply.Applier) (written []string, err error) {
 	if good.returned || planned.Settled() {
 		return nil, nil // other pages aren't wanted than those that failed, or were applied
 	}
@@ -115,8 +115,8 @@ func (r *Reconciler) copyServed(ctx context.Context, view *v1.MarkdownView, stat
 	if err != nil {
 		return nil, err
 	}
-	report, err := r.Applier.Execute(ctx, plan)
-	return report.Written, err
+	report, err := applier.Execute(ctx, plan)
+	return report.Written, r.Accounts.Explain(view, err)
 }
 
 // cantPlan is the result of objects that can't be applied. If copies of pages that the last

@@ -27,6 +27,7 @@ import (
 	"github.com/fluxcd/pkg/runtime/events"
 
 	v1 "github.com/zoetrope/markdown-view/api/v1"
+	"github.com/zoetrope/markdown-view/controller/internal/account"
 	"github.com/zoetrope/markdown-view/controller/internal/apply"
 	"github.com/zoetrope/markdown-view/controller/internal/outcome"
 	"github.com/zoetrope/markdown-view/controller/internal/pages"
@@ -41,6 +42,8 @@ type Reconciler struct {
 	Pages *pages.Finder
 	// Applier applies what they expand to.
 	Applier *apply.Applier
+	// Accounts has the service accounts with whose rights that is done.
+	Accounts *account.Accounts
 	// Events records what happened to a view.
 	Events events.Recorder
 	// Metrics counts what can't be read off a view's status.
@@ -89,7 +92,7 @@ func (r *Reconciler) fetch(ctx context.Context, name types.NamespacedName, state
 		if apierrors.IsNotFound(err) {
 			log.V(1).Info("forgotten", "reason", "the view is gone")
 			r.states.forget(name)
-			r.limiter.release(state)
+			r.letGo(name, state)
 			r.Metrics.forget(name)
 		}
 		return nil, client.IgnoreNotFound(err)
@@ -97,16 +100,25 @@ func (r *Reconciler) fetch(ctx context.Context, name types.NamespacedName, state
 	// Deletion is garbage collection's: there is no finalizer to remove.
 	if !view.DeletionTimestamp.IsZero() || view.Spec.Suspend {
 		log.V(1).Info("left alone", "suspended", view.Spec.Suspend)
-		r.limiter.release(state)
+		r.letGo(name, state)
 		state.lastApplied.Distrust()
 		return nil, nil
 	}
 	return view, nil
 }
 
+// letGo gives back what is held for a view that isn't looked after.
+func (r *Reconciler) letGo(view types.NamespacedName, state *viewState) {
+	r.limiter.release(state)
+	r.Accounts.Release(view)
+}
+
 // reconcile applies what a view wants, and checks whether that is served. What was
 // applied last is kept while what is wanted can't be had, or has to wait.
 func (r *Reconciler) reconcile(ctx context.Context, view *v1.MarkdownView, state *viewState) result {
+	if err := r.Accounts.Check(ctx, view); err != nil {
+		return r.keep(ctx, view, state, failure(err))
+	}
 	rendered, fresh, failed := r.wanted(ctx, view, state)
 	if failed != nil {
 		return r.keep(ctx, view, state, *failed)
@@ -124,17 +136,21 @@ func (r *Reconciler) reconcile(ctx context.Context, view *v1.MarkdownView, state
 			return r.keep(ctx, view, state, waitingForSlot(inUse))
 		}
 	}
-	copied, err := r.copyServed(ctx, view, state, plan, good)
+	applier, err := r.applierOf(ctx, view, plan)
+	if err != nil {
+		return r.keep(ctx, view, state, failure(err))
+	}
+	copied, err := r.copyServed(ctx, view, state, plan, good, applier)
 	if err != nil {
 		return r.keep(ctx, view, state, failure(err))
 	}
 	state.kept = nil
-	applied, err := r.Applier.Execute(ctx, plan)
+	applied, err := applier.Execute(ctx, plan)
 	applied.Written = append(copied, applied.Written...)
 	r.recordCorrections(view, applied.Corrections)
 	r.recordDrifts(ctx, view, applied.Drifts)
 	if err != nil {
-		failed := failure(err)
+		failed := failure(r.Accounts.Explain(view, err))
 		failed.written = applied.Written
 		return failed
 	}
@@ -199,7 +215,7 @@ func noteApplied(view *v1.MarkdownView, state *viewState, rendered *rendering, f
 
 // prune deletes the ConfigMaps that nothing needs any more now that others are served.
 func (r *Reconciler) prune(ctx context.Context, view *v1.MarkdownView, state *viewState, configMaps []string, served result) result {
-	pruned, err := r.Applier.Prune(ctx, view, configMaps, state.lastApplied, &state.written)
+	pruned, err := r.pruneAs(ctx, view, state, configMaps)
 	served.written = append(served.written, pruned...)
 	if err != nil {
 		failed := failure(err)

@@ -103,6 +103,7 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, opt
 		return err
 	}
 	r.Pages.Sources.SetUp(c, mgr.GetCache(), mgr.GetRESTMapper(), r.viewsOfSource)
+	r.Accounts.SetUp(c, options.Metadata, r.viewsOfAccount)
 	return nil
 }
 
@@ -114,6 +115,7 @@ var indexes = []struct {
 }{
 	{&v1.MarkdownView{}, configMapIndex, configMapsOf},
 	{&v1.MarkdownView{}, pages.SourceIndex, pages.SourcesOf},
+	{&v1.MarkdownView{}, accountIndex, accountOf},
 	{&corev1.ConfigMap{}, apply.ViewIndex, apply.ViewOf},
 	{&corev1.Pod{}, apply.ViewIndex, apply.ViewOf},
 }
