@@ -71,13 +71,11 @@ func podSpec(view *v1.MarkdownView, files layout, need need, shards []shard) *co
 			WithRunAsUser(viewerUser).
 			WithRunAsGroup(viewerUser).
 			WithSeccompProfile(corev1ac.SeccompProfile().WithType(corev1.SeccompProfileTypeRuntimeDefault))).
+		WithTopologySpreadConstraints(spread(view)).
 		WithContainers(container(view, files, need)).
 		WithVolumes(
 			pages(view, files, shards),
 			corev1ac.Volume().WithName(buildVolume).WithEmptyDir(corev1ac.EmptyDirVolumeSource()))
-	if *view.Spec.Replicas > 1 {
-		spec.WithTopologySpreadConstraints(spread(view))
-	}
 	if len(files.large) > 0 {
 		spec.WithInitContainers(assembler(view, files)).WithVolumes(assembly(files))
 	}
@@ -86,8 +84,8 @@ func podSpec(view *v1.MarkdownView, files layout, need need, shards []shard) *co
 
 // spread prefers a node of its own for each pod, so that a lost node doesn't take all, and
 // schedules them all the same where there are too few. Only pods of the same template
-// count: those that a rollout replaces are about to go. A single pod needs none, and keeps
-// its template.
+// count: those that a rollout replaces are about to go. A single pod needs none, but has it
+// all the same: otherwise to scale would change the template, and replace pods.
 func spread(view *v1.MarkdownView) *corev1ac.TopologySpreadConstraintApplyConfiguration {
 	return corev1ac.TopologySpreadConstraint().
 		WithMaxSkew(1).

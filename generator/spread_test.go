@@ -8,14 +8,11 @@ import (
 	metav1ac "k8s.io/client-go/applyconfigurations/meta/v1"
 )
 
-func TestSeveralPodsAreSpreadOverNodes(t *testing.T) {
-	for replicas, want := range map[int32][]corev1ac.TopologySpreadConstraintApplyConfiguration{
-		0: nil,
-		1: nil,
-		2: {*corev1ac.TopologySpreadConstraint().
-			WithTopologyKey("kubernetes.io/hostname").WithMaxSkew(1).WithWhenUnsatisfiable("ScheduleAnyway").WithMatchLabelKeys("pod-template-hash").
-			WithLabelSelector(metav1ac.LabelSelector().WithMatchLabels(Labels("docs")))},
-	} {
+func TestPodsAreSpreadOverNodesHoweverManyThereAre(t *testing.T) {
+	want := []corev1ac.TopologySpreadConstraintApplyConfiguration{*corev1ac.TopologySpreadConstraint().
+		WithTopologyKey("kubernetes.io/hostname").WithMaxSkew(1).WithWhenUnsatisfiable("ScheduleAnyway").WithMatchLabelKeys("pod-template-hash").
+		WithLabelSelector(metav1ac.LabelSelector().WithMatchLabels(Labels("docs")))}
+	for _, replicas := range []int32{0, 1, 2} {
 		view := newView("docs", withPages(map[string]string{"a.md": ""}))
 		view.Spec.Replicas = &replicas
 		if diff := cmp.Diff(want, mustGenerate(t, view).Deployment.Spec.Template.Spec.TopologySpreadConstraints); diff != "" {

@@ -145,19 +145,29 @@ func (a *Applier) Return(ctx context.Context, view *v1.MarkdownView, desired []D
 	return append(copies, replaceDeployment(desired, d)...), true, nil
 }
 
+// replicaSetsAtOnce is how many ReplicaSets are in memory at a time.
+const replicaSetsAtOnce = 20
+
 // replicaSetOf returns the ReplicaSet that serves a revision, or did; nil if there is none.
 // Of several, as when only the image has changed, it is the one that has most pods: pods
 // that are available aren't taken away before others are.
 func (a *Applier) replicaSetOf(ctx context.Context, view *v1.MarkdownView, deployment *appsv1.Deployment, revision string) (*appsv1.ReplicaSet, error) {
-	var list appsv1.ReplicaSetList
-	if err := a.APIReader.List(ctx, &list, client.InNamespace(view.Namespace), client.MatchingLabels(generator.Labels(view.Name))); err != nil {
-		return nil, fmt.Errorf("look for the ReplicaSet of the last good pages: %w", err)
-	}
 	var found []*appsv1.ReplicaSet
-	for i := range list.Items {
-		set := &list.Items[i]
-		if metav1.IsControlledBy(set, deployment) && set.Spec.Template.Annotations[v1.RevisionAnnotation] == revision && ptr.Deref(set.Spec.Replicas, 0) > 0 {
-			found = append(found, set)
+	// Page by page: anyone in the namespace may make large ones with these labels.
+	for more := ""; ; {
+		var list appsv1.ReplicaSetList
+		if err := a.APIReader.List(ctx, &list, client.InNamespace(view.Namespace), client.MatchingLabels(generator.Labels(view.Name)),
+			client.Limit(replicaSetsAtOnce), client.Continue(more)); err != nil {
+			return nil, fmt.Errorf("look for the ReplicaSet of the last good pages: %w", err)
+		}
+		for i := range list.Items {
+			set := &list.Items[i]
+			if metav1.IsControlledBy(set, deployment) && set.Spec.Template.Annotations[v1.RevisionAnnotation] == revision && ptr.Deref(set.Spec.Replicas, 0) > 0 {
+				found = append(found, set.DeepCopy())
+			}
+		}
+		if more = list.Continue; more == "" {
+			break
 		}
 	}
 	if len(found) == 0 {
