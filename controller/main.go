@@ -16,7 +16,6 @@ import (
 	flag "github.com/spf13/pflag"
 	_ "golang.org/x/crypto/x509roots/fallback" // the image has no file with the public certification authorities
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
@@ -153,11 +152,7 @@ func run(ctx context.Context, o *options) error {
 	if err := o.interval.SetGlobalJitter(nil); err != nil {
 		return err
 	}
-	selector, err := fluxcontroller.GetWatchSelector(o.watch)
-	if err != nil {
-		return fmt.Errorf("--watch-label-selector: %w", err)
-	}
-	mgr, err := newManager(o, selector)
+	mgr, err := newManager(o)
 	if err != nil {
 		return err
 	}
@@ -292,7 +287,11 @@ func artifactsFolder() (string, error) {
 	return folder, os.Mkdir(folder, 0o700)
 }
 
-func newManager(o *options, selector labels.Selector) (ctrl.Manager, error) {
+func newManager(o *options) (ctrl.Manager, error) {
+	selector, err := fluxcontroller.GetWatchSelector(o.watch)
+	if err != nil {
+		return nil, fmt.Errorf("--watch-label-selector: %w", err)
+	}
 	scheme := runtime.NewScheme()
 	utilruntime.Must(clientgoscheme.AddToScheme(scheme))
 	utilruntime.Must(v1.AddToScheme(scheme))

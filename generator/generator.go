@@ -85,10 +85,10 @@ func Generate(view *v1.MarkdownView, contents []Content) (*Output, error) {
 	stored := files.stored()
 	shards, revision := divide(stored), digest(stored)
 	output := &Output{
-		ConfigMaps:  configMaps(view, shards),
-		Deployment:  deployment(view, files, need, shards, revision),
-		Service:     service(view),
-		Revision:    revision,
+		ConfigMaps: configMaps(view, shards),
+		Deployment: deployment(view, files, need, shards, revision),
+		Service:    service(view),
+		Revision:   revision,
 	}
 	if faults := output.applyPatches(view); faults.Has(diagnostic.Error) {
 		return nil, invalid(view, faults)

@@ -56,9 +56,7 @@ func TestLostPodsOfTheLastGoodPagesAreReplaced(t *testing.T) {
 // delete deletes a pod, and waits until it serves no more.
 func (f *fixture) delete(pod *corev1.Pod) {
 	f.Helper()
-	if err := admin.Delete(f.Context(), pod); client.IgnoreNotFound(err) != nil {
-		f.Fatal(err)
-	}
+	f.Must(client.IgnoreNotFound(admin.Delete(f.Context(), pod)))
 	f.eventually("pod "+pod.Name+" to be gone", func() string {
 		if f.get(&corev1.Pod{}, pod.Name) {
 			return "it is there"

@@ -2,6 +2,7 @@ package integration
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"net/http"
 	"os"
@@ -43,7 +44,7 @@ func TestFrontEndsAgreeOnThePatchesToCopy(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	blocks := regexp.MustCompile("(?ms)^## ([^\n]*)$.*?^```yaml\n(.*?)^```$").FindAllStringSubmatch(string(text), -1)
+	blocks := regexp.MustCompile("(?s)\n## ([^\n]*)\n.*?\n```yaml\n(.*?)\n```\n").FindAllStringSubmatch(string(text), -1)
 	if len(blocks) < 12 {
 		t.Fatalf("there are %d", len(blocks))
 	}
@@ -52,7 +53,7 @@ func TestFrontEndsAgreeOnThePatchesToCopy(t *testing.T) {
 			f := newFixture(t)
 			pages := &corev1.ConfigMap{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"}, Data: f.view("").Spec.Markdowns}
 			pages.Name = "handbook-pages"
-			f.agree(append(decodeAll(t, []byte(block[2])), asUnstructured(f, pages))...)
+			f.agree(append(decodeAll(t, []byte(block[2])), asUnstructured(pages))...)
 		})
 	}
 }
@@ -95,9 +96,7 @@ func (f *fixture) agree(input ...*unstructured.Unstructured) {
 		f.must(err)
 		texts, err := product.Text(owned)
 		f.must(err)
-		for name, text := range texts {
-			got[name] = text
-		}
+		maps.Copy(got, texts)
 	}
 	for name := range want {
 		if diff := differs(got[name], want[name]); diff != "" {
@@ -109,7 +108,7 @@ func (f *fixture) agree(input ...*unstructured.Unstructured) {
 	}
 }
 
-func asUnstructured(f *fixture, pages *corev1.ConfigMap) *unstructured.Unstructured {
+func asUnstructured(pages *corev1.ConfigMap) *unstructured.Unstructured {
 	data := map[string]any{}
 	for path, text := range pages.Data {
 		data[path] = text

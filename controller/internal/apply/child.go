@@ -71,7 +71,7 @@ func DesiredOf(view *v1.MarkdownView, output *generator.Output) ([]Desired, erro
 
 // seal names what is wanted, once that is complete.
 func (d *Desired) seal() (err error) {
-	configuration := comparable(d.child().desired)
+	configuration := comparedPages(d.child().desired)
 	if d.patched == nil {
 		d.digest, err = digestOf(configuration)
 	} else {

@@ -77,9 +77,9 @@ func digested[T string | []byte](page T) string {
 	return digestPrefix + hex.EncodeToString(hash.Sum(nil))
 }
 
-// comparable returns what is compared of an apply configuration: that of a ConfigMap has
+// comparedPages returns what is compared of an apply configuration: that of a ConfigMap has
 // digests in the place of pages.
-func comparable(desired any) any {
+func comparedPages(desired any) any {
 	configMap, ok := desired.(*corev1ac.ConfigMapApplyConfiguration)
 	if !ok {
 		return desired

@@ -129,7 +129,7 @@ func (c *child) compare() (comparison, error) {
 	if err != nil {
 		return comparison{}, err
 	}
-	desired, err := fieldsOf(comparable(c.desired))
+	desired, err := fieldsOf(comparedPages(c.desired))
 	if err != nil {
 		return comparison{}, err
 	}

@@ -60,7 +60,7 @@ func (a *Applier) recollect(ctx context.Context, c *child, deletedIn string) err
 		if err != nil {
 			return fmt.Errorf("read the managed fields of %s: %w", c, err)
 		}
-		if was, err := digestOf(comparable(pages)); err != nil {
+		if was, err := digestOf(comparedPages(pages)); err != nil {
 			return err
 		} else if was == c.digest {
 			c.desired, c.recollection = pages, nil
