@@ -76,6 +76,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 
 	before := view.DeepCopy()
 	view.Default()
+	state.inventory.complete(view)
 	result := r.reconcile(ctx, view, state)
 	if err := ctx.Err(); err != nil && !errors.Is(err, context.DeadlineExceeded) {
 		// The outcome is that of being stopped, which is nobody's fault.
@@ -206,6 +207,7 @@ func noteApplied(view *v1.MarkdownView, state *viewState, rendered *rendering, f
 	newRollout = otherPages || status.LastAppliedRevision != status.LastAttemptedRevision
 	status.LastAppliedRevision = status.LastAttemptedRevision
 	status.Inventory = inventoryOf(view, rendered)
+	state.inventory = appliedInventory{view.UID, status.Inventory.DeepCopy()}
 	if status.LastAppliedDigest = rendered.digest; good.returned {
 		status.LastAppliedDigest = "" // what is wanted is still to be applied
 	}
