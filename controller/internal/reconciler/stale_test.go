@@ -299,6 +299,17 @@ func TestOwnWritesAreKnown(t *testing.T) {
 			},
 			[]string{"apply Service viewer-docs"},
 		},
+		"what is deleted is created again once, though its metadata stay in the cache": {
+			func(m *staleModel) {
+				deliverAll(m)
+				m.Must(m.Admin.Delete(m.Context(), service.DeepCopy()))
+				m.Observe()
+				m.ours.Deliver("Service docs/viewer-docs")
+				reconcile(m, 3)
+			},
+			// Over what the metadata show, which is refused, and anew.
+			[]string{"apply Service viewer-docs", "apply Service viewer-docs"},
+		},
 		"what was gone before it could be seen is created again in time": {
 			func(m *staleModel) {
 				m.Must(m.Admin.Delete(m.Context(), service.DeepCopy()))
