@@ -108,7 +108,7 @@ func TestTwoViewsOfOneNameAreRefusedByKustomize(t *testing.T) {
 }
 
 // What a build prints without a word, though its author meant something else.
-func TestWhatComesTooLateForKustomize(t *testing.T) {
+func TestKustomizeIgnoresWhatComesTooLate(t *testing.T) {
 	base := files{"base/view.yaml": inlineView("hb", "as it was $(HOST)"), "base/kustomization.yaml": "resources: [view.yaml]\n" + expanding}
 	const patchOfPage = `patches: [{target: {kind: %s}, patch: '[{"op": "replace", "path": "/%s/a.md", "value": "patched"}]'}]` + "\n"
 	for name, test := range map[string]struct {

@@ -190,7 +190,7 @@ func TestGolden(t *testing.T) {
 }
 
 // The tutorial's own controller applies this; what is more is hardening.
-func TestTutorialShape(t *testing.T) {
+func TestObjectsAreThoseOfTheTutorial(t *testing.T) {
 	output := mustGenerate(t, tutorialView())
 	labels := map[string]string{
 		"app.kubernetes.io/name":       "mdbook",

@@ -155,7 +155,12 @@ func (c *Cluster) cached(object client.Object) bool {
 
 func (c *Cluster) patch(ctx context.Context, store client.WithWatch, object client.Object, patch client.Patch, options ...client.PatchOption) error {
 	defer c.Observe()
+	before := object.DeepCopyObject()
 	err := c.tryPatch(ctx, store, object, patch, options...)
+	if err != nil {
+		// The fake has written what it refuses into the object; a client doesn't.
+		reflect.ValueOf(object).Elem().Set(reflect.ValueOf(before).Elem())
+	}
 	if apierrors.IsConflict(err) {
 		c.Conflicts++
 	}

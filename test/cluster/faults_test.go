@@ -14,10 +14,10 @@ import (
 	"github.com/zoetrope/markdown-view/test/cluster/supervise"
 )
 
-// TestFaults has a cluster of its own, to which one thing after the other
-// happens. After each of them the whole chain from a Deployment to its pods
+// TestTheClusterSurvivesFaults has a cluster of its own, to which one thing after the
+// other happens. After each of them the whole chain from a Deployment to its pods
 // works, and at the end all that was written is there.
-func TestFaults(t *testing.T) {
+func TestTheClusterSurvivesFaults(t *testing.T) {
 	clustertest.Need(t, shared, cluster.Faults, cluster.Controllers, cluster.SimulatedNodes)
 	t.Parallel()
 	c := clustertest.Start(t, cluster.Options{Nodes: 1})

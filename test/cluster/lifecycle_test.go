@@ -18,7 +18,7 @@ import (
 	"github.com/zoetrope/markdown-view/test/cluster/clustertest"
 )
 
-func TestTenStartsAndStops(t *testing.T) {
+func TestTenStartsAndStopsLeaveNothing(t *testing.T) {
 	clustertest.Need(t, shared, cluster.Faults)
 	if testing.Short() {
 		t.Skip("takes a minute")
@@ -39,7 +39,7 @@ func TestTenStartsAndStops(t *testing.T) {
 	}
 }
 
-func TestTwoAtTheSameTime(t *testing.T) {
+func TestTwoClustersAtOnceShareNothing(t *testing.T) {
 	clustertest.Need(t, shared, cluster.Controllers, cluster.SimulatedNodes, cluster.Faults)
 	t.Parallel()
 	var clusters [2]*cluster.Cluster

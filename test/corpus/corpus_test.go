@@ -126,9 +126,9 @@ func needsContainers(t *testing.T) {
 	}
 }
 
-// TestTheLimitsAreReal shows that the books of the corpus, which all run under the memory
-// limits of their pods, would be killed if these were too low.
-func TestTheLimitsAreReal(t *testing.T) {
+// TestLowerMemoryLimitsKillRealBooks shows that the books of the corpus, which all run
+// under the memory limits of their pods, would be killed if these were too low.
+func TestLowerMemoryLimitsKillRealBooks(t *testing.T) {
 	needsContainers(t)
 	if _, err := memoryController(); err != nil {
 		t.Skipf("the books of the corpus run without the memory limits of their pods: no control group can be made: %v", err)

@@ -12,9 +12,9 @@ import (
 	"github.com/zoetrope/markdown-view/test/cluster/clustertest"
 )
 
-// TestTheFunctionInAContainer has kustomize run this build's image as it runs any
-// container function: without network, as nobody. podman stands in for docker.
-func TestTheFunctionInAContainer(t *testing.T) {
+// TestKustomizeRunsTheFunctionInAContainer has kustomize run this build's image as it
+// runs any container function: without network, as nobody. podman stands in for docker.
+func TestKustomizeRunsTheFunctionInAContainer(t *testing.T) {
 	clustertest.Need(t, shared, cluster.Node) // the image is in its storage; no parallel test may change PATH
 	folder := t.TempDir()
 	command := strings.Join(storageCommand("podman"), " ")

@@ -10,10 +10,10 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 )
 
-// TestWhatAViewerNeeds measures mdBook in its pod, so that the generator's
-// requests and limits are no guesses: the most memory it ever had, and the CPU
-// time until it served and in a quiet half minute.
-func TestWhatAViewerNeeds(t *testing.T) {
+// TestAViewerNeedsNoMoreThanIsAskedFor measures mdBook in its pod, so that the
+// generator's requests and limits are no guesses: the most memory it ever had, and the
+// CPU time until it served and in a quiet half minute.
+func TestAViewerNeedsNoMoreThanIsAskedFor(t *testing.T) {
 	t.Parallel()
 	for name, folder := range map[string]string{
 		"handbook example": handbook,

@@ -15,7 +15,7 @@ import (
 	v1 "github.com/zoetrope/markdown-view/api/v1"
 )
 
-func TestScaling(t *testing.T) {
+func TestPodsFollowTheReplicasOfAView(t *testing.T) {
 	f := newFixture(t)
 	f.serve("Scaled")
 

@@ -19,9 +19,9 @@ import (
 	"github.com/zoetrope/markdown-view/test/flux"
 )
 
-// TestSourcesThatFail takes a source's artifact away in all ways. The pages that were
-// served stay, the view says what is wrong, and heals by itself.
-func TestSourcesThatFail(t *testing.T) {
+// TestFailingSourcesKeepThePagesServed takes a source's artifact away in all ways. The
+// pages that were served stay, the view says what is wrong, and heals by itself.
+func TestFailingSourcesKeepThePagesServed(t *testing.T) {
 	f := newCluster(t)
 	f.must(f.flux.Start(t.Context()))
 	controller, err := f.RunController(t.Context(), "controller")
@@ -168,8 +168,7 @@ func (f *fixture) logged(controller *cluster.Component, text string) {
 	}
 }
 
-// TestSourcesInOtherNamespaces are refused, unless the controller is told to use them.
-func TestSourcesInOtherNamespaces(t *testing.T) {
+func TestSourcesInOtherNamespacesAreRefusedUnlessAllowed(t *testing.T) {
 	f := newCluster(t)
 	f.must(f.flux.Start(t.Context()))
 	controller, err := f.RunController(t.Context(), "controller")

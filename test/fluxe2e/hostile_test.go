@@ -78,9 +78,10 @@ func TestHostileArchives(t *testing.T) {
 	f.memory(controller)
 }
 
-// TestASourceThatCantBeDecoded has somebody make a source whose interval Go can't read,
-// as Flux's own schema allows. Views of other sources must not notice.
-func TestASourceThatCantBeDecoded(t *testing.T) {
+// TestASourceThatCanNotBeDecodedHarmsNoOtherView has somebody make a source whose
+// interval Go can't read, as Flux's own schema allows. Views of other sources must not
+// notice.
+func TestASourceThatCanNotBeDecodedHarmsNoOtherView(t *testing.T) {
 	f := newCluster(t)
 	f.must(f.flux.ApplyCRDs(t.Context()))
 	_, err := f.RunController(t.Context(), "controller")

@@ -8,9 +8,9 @@ import (
 	v1 "github.com/zoetrope/markdown-view/api/v1"
 )
 
-// TestFluxComesLater installs Flux where the controller and a view of a source are
-// already.
-func TestFluxComesLater(t *testing.T) {
+// TestSourcesAreWatchedOnceFluxIsInstalled installs Flux where the controller and a
+// view of a source are already.
+func TestSourcesAreWatchedOnceFluxIsInstalled(t *testing.T) {
 	f := newCluster(t)
 	controller, err := f.RunController(t.Context(), "controller")
 	f.must(err)

@@ -10,8 +10,9 @@ import (
 	"github.com/zoetrope/markdown-view/test/product"
 )
 
-// TestManyViewsOfOneRepository has one commit touch the pages of few of them.
-func TestManyViewsOfOneRepository(t *testing.T) {
+// TestACommitRollsOutOnlyTheViewsWhosePagesChanged has one commit touch the pages of
+// few of them.
+func TestACommitRollsOutOnlyTheViewsWhosePagesChanged(t *testing.T) {
 	const all, touched = 200, 10
 	f := newFixture(t)
 	repository, err := f.flux.Git.Repository(t.Context(), f.namespace)

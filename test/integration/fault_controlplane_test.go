@@ -16,10 +16,10 @@ import (
 	"github.com/zoetrope/markdown-view/test/cluster"
 )
 
-// TestTheControlPlaneFails has a cluster of its own, to which one thing after the
-// other happens. The same process of the controller lives through all of it, and
-// after each it repairs what drifted meanwhile and takes on a new view.
-func TestTheControlPlaneFails(t *testing.T) {
+// TestTheControllerSurvivesFaultsOfTheControlPlane has a cluster of its own, to which
+// one thing after the other happens. The same process of the controller lives through
+// all of it, and after each it repairs what drifted meanwhile and takes on a new view.
+func TestTheControllerSurvivesFaultsOfTheControlPlane(t *testing.T) {
 	f := newCluster(t)
 	controller := f.controller("controller")
 	process, err := controller.State(t.Context())
@@ -132,8 +132,9 @@ func definitionDeleted(f *fixture) {
 	f.ready("docs")
 }
 
-// TestTheLeaderDies runs two controllers of which one is the leader, and kills it.
-func TestTheLeaderDies(t *testing.T) {
+// TestAnotherControllerTakesOverWhenTheLeaderDies runs two controllers of which one is
+// the leader, and kills it.
+func TestAnotherControllerTakesOverWhenTheLeaderDies(t *testing.T) {
 	f := newCluster(t)
 	election := []string{
 		"--enable-leader-election", "--leader-election-lease-duration=4s",

@@ -17,7 +17,7 @@ import (
 	"github.com/zoetrope/markdown-view/test/cluster"
 )
 
-func TestAQuotaThatIsExceeded(t *testing.T) {
+func TestAnExceededQuotaIsReportedAndHeals(t *testing.T) {
 	for resourceName, reason := range map[corev1.ResourceName]string{
 		"count/deployments.apps": v1.ApplyFailedReason,
 		"pods":                   v1.RolloutFailedReason,
@@ -49,9 +49,9 @@ func TestAQuotaThatIsExceeded(t *testing.T) {
 	}
 }
 
-// TestANamespaceThatIsDeleted holds the deletion up, so that the controller sees its
-// objects go while their view is still there.
-func TestANamespaceThatIsDeleted(t *testing.T) {
+// TestADeletedNamespaceIsLeftAlone holds the deletion up, so that the controller sees
+// its objects go while their view is still there.
+func TestADeletedNamespaceIsLeftAlone(t *testing.T) {
 	f := newFixture(t)
 	f.create(f.view("docs"))
 	view := f.ready("docs")
@@ -82,10 +82,10 @@ func TestANamespaceThatIsDeleted(t *testing.T) {
 	})
 }
 
-// TestAnObjectIsFoughtOver has another writer insist on a field of ours: it is answered,
-// at first at once and then ever later, the condition says so, nobody else waits, and in
-// the end we have it our way.
-func TestAnObjectIsFoughtOver(t *testing.T) {
+// TestAFightOverAnObjectIsReportedAndWon has another writer insist on a field of ours:
+// it is answered, at first at once and then ever later, the condition says so, nobody
+// else waits, and in the end we have it our way.
+func TestAFightOverAnObjectIsReportedAndWon(t *testing.T) {
 	f := newFixture(t)
 	f.create(f.view("docs"))
 	f.ready("docs")
@@ -149,7 +149,7 @@ func TestAnObjectIsFoughtOver(t *testing.T) {
 	}
 }
 
-func TestAViewIsDeletedWhileItRollsOut(t *testing.T) {
+func TestAViewThatIsDeletedWhileItRollsOutLeavesNothing(t *testing.T) {
 	f := newFixture(t)
 	view := f.view("docs")
 	view.Spec.Replicas = new(int32(20))

@@ -75,7 +75,7 @@ func (f *fixture) webhookOn(resource string, timeout int32, answer func(*http.Re
 	return remove
 }
 
-func TestAWebhookThatRejects(t *testing.T) {
+func TestAWebhooksRefusalIsReportedAndHeals(t *testing.T) {
 	f := newFixture(t)
 	remove := f.webhook(func(_ *http.Request, response *admissionv1.AdmissionResponse) {
 		response.Allowed = false
@@ -91,7 +91,7 @@ func TestAWebhookThatRejects(t *testing.T) {
 	f.ready("docs")
 }
 
-func TestAWebhookThatTimesOut(t *testing.T) {
+func TestAWebhooksTimeoutIsReportedAndHeals(t *testing.T) {
 	f, other := newFixture(t), fixtureIn(t, installed)
 	answer := make(chan struct{})
 	remove := f.webhook(func(r *http.Request, _ *admissionv1.AdmissionResponse) {
@@ -110,9 +110,9 @@ func TestAWebhookThatTimesOut(t *testing.T) {
 	f.ready("docs")
 }
 
-// TestAWebhookThatChangesOurFields shows that it is neither fought over nor
-// mistaken for drift, and that what it doesn't change is still repaired.
-func TestAWebhookThatChangesOurFields(t *testing.T) {
+// TestAWebhookThatChangesOurFieldsIsNotFought: what it makes of them isn't mistaken for
+// drift either, and what it doesn't change is still repaired.
+func TestAWebhookThatChangesOurFieldsIsNotFought(t *testing.T) {
 	f := newFixture(t)
 	defer f.webhook(func(_ *http.Request, response *admissionv1.AdmissionResponse) {
 		patchType := admissionv1.PatchTypeJSONPatch

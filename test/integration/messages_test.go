@@ -59,9 +59,9 @@ func TestAnImmutableConfigMapIsNamed(t *testing.T) {
 	f.ready("docs")
 }
 
-// TestDurationsThatCantBeRead are refused by the API server: a controller that can't
-// read one view can't list any.
-func TestDurationsThatCantBeRead(t *testing.T) {
+// TestDurationsThatCanNotBeReadAreRefused has the API server refuse them: a controller
+// that can't read one view can't list any.
+func TestDurationsThatCanNotBeReadAreRefused(t *testing.T) {
 	f := newFixture(t)
 	for _, duration := range []string{"99999999999h", "3000000h", "99999h9999999m999999999s999999999s9999999m", "1ms", "0s", "soon", ""} {
 		view := &unstructured.Unstructured{Object: map[string]any{

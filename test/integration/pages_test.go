@@ -271,8 +271,9 @@ func TestEveryRequestIsAllowed(t *testing.T) {
 	}
 }
 
-// TestCharactersThatYAMLDoesntTake: the API server takes what is applied for YAML.
-func TestCharactersThatYAMLDoesntTake(t *testing.T) {
+// TestCharactersThatYAMLDoesNotTakeAreApplied: the API server takes what is applied for
+// YAML.
+func TestCharactersThatYAMLDoesNotTakeAreApplied(t *testing.T) {
 	f := newFixture(t)
 	page := "# It\u0092s\u0080 a\u0085b \u2028 \u007f \ufeff \ufffe \uffff \U0001ffff\n"
 	f.create(&corev1.ConfigMap{
@@ -292,9 +293,9 @@ func TestCharactersThatYAMLDoesntTake(t *testing.T) {
 	}
 }
 
-// TestAPageThatJSONMakesLong fills a page with what encoders like to escape: six bytes
-// for one, it would be more than the API server reads.
-func TestAPageThatJSONMakesLong(t *testing.T) {
+// TestAPageThatJSONMakesLongIsApplied fills a page with what encoders like to escape:
+// six bytes for one, it would be more than the API server reads.
+func TestAPageThatJSONMakesLongIsApplied(t *testing.T) {
 	f := newFixture(t)
 	f.create(&corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{Name: "pages", Namespace: f.namespace},

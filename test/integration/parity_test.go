@@ -16,7 +16,7 @@ import (
 	"github.com/zoetrope/markdown-view/test/product"
 )
 
-func TestBothDoorsGiveTheSameObjects(t *testing.T) {
+func TestFrontEndsGiveTheSameObjects(t *testing.T) {
 	for name, change := range map[string]func(*v1.MarkdownView){
 		"a flat book": func(*v1.MarkdownView) {},
 		"a book with folders, configuration and an image": func(v *v1.MarkdownView) {
@@ -31,14 +31,14 @@ func TestBothDoorsGiveTheSameObjects(t *testing.T) {
 			f := newFixture(t)
 			view := f.view("docs")
 			change(view)
-			f.bothDoors(f.unstructured(view))
+			f.wantSameObjects(f.unstructured(view))
 		})
 	}
 }
 
-// TestBothDoorsGiveTheSameObjectsForTheExamples takes those whose pages are in the
+// TestFrontEndsGiveTheSameObjectsForTheExamples takes those whose pages are in the
 // cluster; test/fluxe2e has those with a folder.
-func TestBothDoorsGiveTheSameObjectsForTheExamples(t *testing.T) {
+func TestFrontEndsGiveTheSameObjectsForTheExamples(t *testing.T) {
 	for name, input := range map[string]func(*fixture) []*unstructured.Unstructured{
 		"inline":   func(f *fixture) []*unstructured.Unstructured { return f.files("inline/markdownview.yaml") },
 		"validate": func(f *fixture) []*unstructured.Unstructured { return f.files("validate/markdownview.yaml") },
@@ -57,14 +57,14 @@ func TestBothDoorsGiveTheSameObjectsForTheExamples(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := newFixture(t)
-			f.bothDoors(input(f)...)
+			f.wantSameObjects(input(f)...)
 		})
 	}
 }
 
-// bothDoors holds what the function prints for a view, and for what it names, against
+// wantSameObjects holds what the function prints for a view, and for what it names, against
 // what the controller's field manager owns of the view's objects in the cluster.
-func (f *fixture) bothDoors(input ...*unstructured.Unstructured) {
+func (f *fixture) wantSameObjects(input ...*unstructured.Unstructured) {
 	f.Helper()
 	at := slices.IndexFunc(input, func(o *unstructured.Unstructured) bool { return o.GetKind() == v1.Kind })
 	if at < 0 {

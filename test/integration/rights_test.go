@@ -19,9 +19,9 @@ import (
 
 var serviceAccountGroups = []string{"system:serviceaccounts", "system:serviceaccounts:" + systemNamespace, "system:authenticated"}
 
-// TestTheServiceAccountsRights asks the API server what the controller may do: in the
-// test's namespace, or in another one that is named before the resource.
-func TestTheServiceAccountsRights(t *testing.T) {
+// TestTheServiceAccountHasNoRightsButItsOwn asks the API server what the controller may
+// do: in the test's namespace, or in another one that is named before the resource.
+func TestTheServiceAccountHasNoRightsButItsOwn(t *testing.T) {
 	f := newFixture(t)
 	for _, permission := range []string{
 		"list markdownviews.view.zoetrope.github.io",
@@ -178,8 +178,9 @@ func (f *fixture) doEverything() {
 	f.status("other", metav1.ConditionFalse, v1.ConflictReason)
 }
 
-// TestAControllerOfOneNamespace has no rights but there, as docs/controller.md says.
-func TestAControllerOfOneNamespace(t *testing.T) {
+// TestAControllerOfOneNamespaceNeedsNoOtherRights gives it the rights that
+// docs/controller.md says.
+func TestAControllerOfOneNamespaceNeedsNoOtherRights(t *testing.T) {
 	clustertest.Need(t, shared, cluster.RequestLog, cluster.Faults)
 	f := newFixture(t)
 	user := "system:serviceaccount:" + f.namespace + ":controller"

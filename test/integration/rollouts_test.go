@@ -9,9 +9,10 @@ import (
 	"github.com/zoetrope/markdown-view/test/cluster"
 )
 
-// TestOneAfterAnother changes several views at once and looks in the request log at
-// when each one's pods began to be replaced, and when it was Ready again.
-func TestOneAfterAnother(t *testing.T) {
+// TestNextRolloutBeginsWhenTheLastIsReady changes several views at once and looks in
+// the request log at when each one's pods began to be replaced, and when it was Ready
+// again.
+func TestNextRolloutBeginsWhenTheLastIsReady(t *testing.T) {
 	f := newCluster(t)
 	f.controller("controller", "--concurrent-rollouts=1")
 	const views = 6

@@ -22,9 +22,9 @@ import (
 // the budgets are given for.
 const goodViews, invalidViews, pagelessViews, conflictingViews = 700, 100, 100, 100
 
-// TestAThousandViewsOfWhichThreeHundredAreBroken also counts what they cost once
-// nothing happens, and when the controller is restarted.
-func TestAThousandViewsOfWhichThreeHundredAreBroken(t *testing.T) {
+// TestAThousandViewsStayWithinTheirBudget also counts what they cost once nothing
+// happens, and when the controller is restarted.
+func TestAThousandViewsStayWithinTheirBudget(t *testing.T) {
 	f := newCluster(t)
 	controller := f.controller("controller", "--kube-api-qps=500", "--kube-api-burst=1000", "--concurrent=10")
 	since := f.mark()

@@ -22,9 +22,9 @@ import (
 	"github.com/zoetrope/markdown-view/test/cluster/clustertest"
 )
 
-// TestTenantsSources has two tenants, of which one is hostile. Each test has two namespaces
-// and a controller of its own for them.
-func TestTenantsSources(t *testing.T) {
+// TestSourcesHarmNoOtherTenant has two tenants, of which one is hostile. Each test has
+// two namespaces and a controller of its own for them.
+func TestSourcesHarmNoOtherTenant(t *testing.T) {
 	f, served := newSourcesCluster(t)
 	for name, test := range map[string]func(f, other *fixture, served *sources){
 		"hanging servers delay nobody else":                hangingServersDelayNobodyElse,

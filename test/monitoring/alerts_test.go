@@ -96,7 +96,7 @@ var alerts = map[string]struct {
 	},
 }
 
-func TestAlerts(t *testing.T) {
+func TestAlertsFireAndResolve(t *testing.T) {
 	for name, test := range alerts {
 		t.Run(name, func(t *testing.T) {
 			var firing []string

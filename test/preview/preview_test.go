@@ -239,7 +239,7 @@ func TestAPreviewAssemblesLargeFiles(t *testing.T) {
 	start(t, o).serves(t, "data.txt", large)
 }
 
-func TestAPreviewOfAKustomization(t *testing.T) {
+func TestAPreviewServesAKustomization(t *testing.T) {
 	o := programs(t)
 	o.Path = t.TempDir()
 	written{
@@ -253,7 +253,7 @@ func TestAPreviewOfAKustomization(t *testing.T) {
 	}
 }
 
-func TestAPreviewThatCannotBegin(t *testing.T) {
+func TestAPreviewThatCanNotBeginSaysWhy(t *testing.T) {
 	two := fmt.Sprintf(inlineView, "one", "One") + "---\n" + fmt.Sprintf(inlineView, "two", "Two")
 	for name, test := range map[string]struct{ view, choose, want string }{
 		"several views":      {view: two, want: "choose one of: one, two"},

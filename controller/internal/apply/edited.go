@@ -199,13 +199,16 @@ func (a *Applier) Restart(ctx context.Context, p *Plan, edits []string, written 
 			WithTemplate(corev1ac.PodTemplateSpec().WithAnnotations(map[string]string{v1.RestartedForAnnotation: strings.Join(edits, ",")})))
 		written.begin(s.String())
 		err := a.applyAsRestarter(ctx, s.child, atVersion(configuration, deployment.UID, ""))
+		if isStale(err) {
+			written.expectChange(s.String(), deployment.ResourceVersion, a.Clock.Now())
+		}
 		var answer client.Object
 		if err == nil {
 			s.answer()
 			answer = deployment
 		}
 		written.end(s.String(), answer, a.Clock.Now())
-		return err
+		return staleVersion(err)
 	}
 	return nil
 }

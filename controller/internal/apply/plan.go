@@ -149,8 +149,10 @@ func planMissing(s *situation) action {
 		return action{verb: lookUp, reason: "the API server has another one of its name than was known"}
 	case s.refusal != nil && s.done.lookedAgain && s.existing != nil && !s.done.applied && !seen(s.existing):
 		return action{verb: apply, reason: "it lacks its labels"}
+	case s.refusal != nil && apierrors.IsConflict(s.refusal) && s.existing == nil && !s.done.applied:
+		return action{verb: create, reason: "what had its name has just gone"}
 	case s.refusal != nil && apierrors.IsConflict(s.refusal):
-		return action{verb: refuse, reason: "it is there and will be seen, or has just gone", err: staleVersion(s.refusal)}
+		return action{verb: refuse, reason: "it is there and will be seen", err: staleVersion(s.refusal)}
 	case s.refusal != nil:
 		return action{verb: refuse, reason: "the API server refused it", err: s.refusal}
 	case !s.done.lookedUp && (s.metadataCached || Adopts(s.view)):

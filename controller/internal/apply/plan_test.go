@@ -71,10 +71,15 @@ func TestPlanMissing(t *testing.T) {
 				s.done.lookedUp, s.done.lookedAgain = true, true
 			}}, want: refuse, reason: "will be seen",
 		},
-		"its creation conflicts with what has just gone": {
+		"it conflicts with what has just gone": {
 			given: []func(*situation){func(s *situation) {
 				s.refusal, s.done = errConflict, done{lookedUp: true, lookedAgain: true}
-			}}, want: refuse, reason: "has just gone",
+			}}, want: create, reason: "has just gone",
+		},
+		"it conflicts with what has just come again": {
+			given: []func(*situation){func(s *situation) {
+				s.refusal, s.done = errConflict, done{lookedUp: true, lookedAgain: true, applied: true}
+			}}, want: refuse, reason: "will be seen",
 		},
 		"its creation is refused, and nothing is there": {
 			given: []func(*situation){func(s *situation) { s.refusal = errField; s.done.lookedUp, s.done.lookedAgain = true, true }}, want: refuse, reason: "refused",

@@ -29,7 +29,7 @@ func (a *Applier) write(ctx context.Context, s *situation, next action, refused 
 	switch next.verb {
 	case create:
 		s.refusal = a.serverSideApply(ctx, s.child, "", absentVersion)
-		s.done.applied = s.refusal == nil
+		s.done.applied = true
 	case apply:
 		uid, version := s.live.GetUID(), s.live.GetResourceVersion()
 		switch {

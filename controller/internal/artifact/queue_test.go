@@ -8,10 +8,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestQueue adds what waits, in its order, and takes as much as there is room for. A name
-// is that of a namespace and a number; an exclamation mark says that it has failed before,
-// a tilde that it took long.
-func TestQueue(t *testing.T) {
+// TestQueueTakesWhatThereIsRoomFor adds what waits, in its order, and takes as much as
+// there is room for. A name is that of a namespace and a number; an exclamation mark
+// says that it has failed before, a tilde that it took long.
+func TestQueueTakesWhatThereIsRoomFor(t *testing.T) {
 	tests := map[string]struct {
 		add   string
 		limit int

@@ -7,9 +7,9 @@ import (
 	"testing/synctest"
 )
 
-// TestSlots: a namespace that has one leaves the others to others, and gives its own to
-// who has waited longest.
-func TestSlots(t *testing.T) {
+// TestSlotsAreSharedByNamespaces: a namespace that has one leaves the others to others,
+// and gives its own to who has waited longest.
+func TestSlotsAreSharedByNamespaces(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSlots(2)
 		var got []string

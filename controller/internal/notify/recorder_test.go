@@ -98,9 +98,9 @@ func dropped(t *testing.T, recorder *Recorder) float64 {
 	return families[0].GetMetric()[0].GetCounter().GetValue()
 }
 
-// TestReceiverThatHangs takes one event and doesn't answer: nobody waits for it, and what
-// can't be kept is counted.
-func TestReceiverThatHangs(t *testing.T) {
+// TestHangingReceiverDelaysNobody takes one event and doesn't answer: nobody waits for
+// it, and what can't be kept is counted.
+func TestHangingReceiverDelaysNobody(t *testing.T) {
 	r := newReceiver(t)
 	recorder := r.start(t)
 	recorder.Eventf(view("docs"), nil, corev1.EventTypeNormal, "Healthy", "Reconcile", "first")

@@ -48,8 +48,9 @@ func TestArtifactThatIsNotThere(t *testing.T) {
 	}
 }
 
-// TestKindThatIsntListedYet is no reason to wait in a worker.
-func TestKindThatIsntListedYet(t *testing.T) {
+// TestKindThatIsNotListedYetBlocksNoWorker has the views of such a kind looked at again
+// later.
+func TestKindThatIsNotListedYetBlocksNoWorker(t *testing.T) {
 	f := newFixture(t, gitRepository("docs", nil))
 	f.informers.unsynced = true
 	f.view.Spec.ContentFrom = []v1.ContentSource{fromGit("", "")}

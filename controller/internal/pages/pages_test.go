@@ -23,7 +23,7 @@ import (
 	"github.com/zoetrope/markdown-view/internal/fakecluster"
 )
 
-func TestMissingInputs(t *testing.T) {
+func TestMissingInputsAreNamed(t *testing.T) {
 	noArtifact := gitRepository("docs", map[string]any{"conditions": []any{
 		map[string]any{"type": "Ready", "status": "False", "message": "authentication failed"},
 	}})

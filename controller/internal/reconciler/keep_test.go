@@ -179,8 +179,9 @@ func TestHealthIsReportedBesideTheFault(t *testing.T) {
 	}
 }
 
-// TestOnlyTheTemplateWaits has a slot held by a rollout that makes no progress.
-func TestOnlyTheTemplateWaits(t *testing.T) {
+// TestOnlyTheTemplateWaitsForARolloutSlot has a slot held by a rollout that makes no
+// progress.
+func TestOnlyTheTemplateWaitsForARolloutSlot(t *testing.T) {
 	f := newFixture(t)
 	f.limiter = newRolloutLimiter(1, &f.states)
 	for _, name := range []string{"a", "b"} {

@@ -76,12 +76,15 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 
 	before := view.DeepCopy()
 	view.Default()
+	state.inventory.complete(view)
 	result := r.reconcile(ctx, view, state)
 	if err := ctx.Err(); err != nil && !errors.Is(err, context.DeadlineExceeded) {
 		// The outcome is that of being stopped, which is nobody's fault.
 		return ctrl.Result{}, err
 	}
-	r.settleSlot(state, result.slot)
+	if result.slot == slotHeld {
+		r.limiter.hold(state)
+	}
 	return r.report(ctx, state, before, view, result)
 }
 
@@ -204,6 +207,7 @@ func noteApplied(view *v1.MarkdownView, state *viewState, rendered *rendering, f
 	newRollout = otherPages || status.LastAppliedRevision != status.LastAttemptedRevision
 	status.LastAppliedRevision = status.LastAttemptedRevision
 	status.Inventory = inventoryOf(view, rendered)
+	state.inventory = appliedInventory{view.UID, status.Inventory.DeepCopy()}
 	if status.LastAppliedDigest = rendered.digest; good.returned {
 		status.LastAppliedDigest = "" // what is wanted is still to be applied
 	}
@@ -223,17 +227,6 @@ func (r *Reconciler) prune(ctx context.Context, view *v1.MarkdownView, state *vi
 		return failed
 	}
 	return served
-}
-
-// settleSlot has the view's rollout slot be what its reconciliation came to.
-func (r *Reconciler) settleSlot(state *viewState, use slotUse) {
-	switch use {
-	case slotHeld:
-		r.limiter.hold(state)
-	case slotReleased:
-		r.limiter.release(state)
-	case slotKept:
-	}
 }
 
 const (
@@ -259,10 +252,14 @@ func (r *Reconciler) report(ctx context.Context, state *viewState, before, view 
 	if postponed := result.beside(driftOf(view, state)).report(view, r.Clock.Now()); postponed {
 		result.requeueAfter = soonest(result.requeueAfter, progressRefresh)
 	}
-	if err := r.writeStatus(ctx, state, before, view); err != nil {
-		if apierrors.IsConflict(err) {
-			return ctrl.Result{RequeueAfter: statusRecheck}, nil // the view has just changed
-		}
+	err := r.writeStatus(ctx, state, before, view)
+	if apierrors.IsConflict(err) {
+		return ctrl.Result{RequeueAfter: statusRecheck}, nil // the view has just changed
+	}
+	if result.slot == slotReleased {
+		r.limiter.release(state) // not before: the status of the next view is to be the later one
+	}
+	if err != nil {
 		return ctrl.Result{}, err
 	}
 	r.recordTransition(before, view)

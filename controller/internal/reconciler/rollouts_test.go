@@ -1,10 +1,14 @@
 package reconciler
 
 import (
+	"errors"
 	"testing"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/zoetrope/markdown-view/api/v1"
 )
@@ -142,3 +146,50 @@ func TestRolloutsOneAfterAnother(t *testing.T) {
 		}
 	}
 }
+
+// TestRolloutSlotIsPassedOnWhenTheStatusSaysSo: whoever watches the views sees one of them
+// Ready before the next begins.
+func TestRolloutSlotIsPassedOnWhenTheStatusSaysSo(t *testing.T) {
+	for name, test := range map[string]struct {
+		answer error
+		want   string
+	}{
+		"the status is written": {nil, "b"},
+		"the view has just changed, and its status is written soon": {apierrors.NewConflict(schema.GroupResource{}, "a", errors.New("changed")), ""},
+		"the status can't be written":                               {errForbidden, "b"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFixture(t)
+			f.limiter = newRolloutLimiter(1, &f.states)
+			for _, name := range []string{"a", "b"} {
+				f.served(name)
+				f.update(name, func(v *v1.MarkdownView) { v.Spec.ViewerImage = "example.com/viewer:2" })
+			}
+			f.stopRollout("a")
+			f.reconcile("a")
+			f.reconcile("b")
+			f.rollOut("a")
+			asked := false
+			f.Refuse = func(string, client.Object) error {
+				asked = true
+				if got := f.limiter.woken(); got != "" {
+					t.Errorf("woken before the status is written: %q", got)
+				}
+				return test.answer
+			}
+			if _, err := f.tryReconcile("a"); !errors.Is(err, errForbidden) && err != nil || !asked {
+				t.Fatalf("asked to write: %t, error: %v", asked, err)
+			}
+			if got := f.limiter.woken(); got != test.want {
+				t.Errorf("woken: %q, want %q", got, test.want)
+			}
+			f.Refuse = nil
+			f.ready(f.reconcile("a"), metav1.ConditionTrue, v1.HealthyReason, "")
+			if got := test.want + f.limiter.woken(); got != "b" {
+				t.Errorf("woken in the end: %q, want b", got)
+			}
+		})
+	}
+}
+
+var errForbidden = apierrors.NewForbidden(schema.GroupResource{}, "a", errors.New("not you"))

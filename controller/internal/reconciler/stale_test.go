@@ -275,6 +275,8 @@ func TestOwnWritesAreKnown(t *testing.T) {
 		"apply ConfigMap markdowns-docs", "apply Deployment viewer-docs", "apply Service viewer-docs",
 		"write the status of MarkdownView docs",
 	}
+	// Marked, repaired, and tried once.
+	restarted := []string{"apply ConfigMap markdowns-docs", "apply ConfigMap markdowns-docs", "apply Deployment viewer-docs"}
 	tests := map[string]struct {
 		then func(*staleModel)
 		want []string
@@ -298,6 +300,31 @@ func TestOwnWritesAreKnown(t *testing.T) {
 				reconcile(m, 1)
 			},
 			[]string{"apply Service viewer-docs"},
+		},
+		"what is deleted is created again once, though its metadata stay in the cache": {
+			func(m *staleModel) {
+				deliverAll(m)
+				m.Must(m.Admin.Delete(m.Context(), service.DeepCopy()))
+				m.Observe()
+				m.ours.Deliver("Service docs/viewer-docs")
+				reconcile(m, 3)
+			},
+			// Over what the metadata show, which is refused, and anew.
+			[]string{"apply Service viewer-docs", "apply Service viewer-docs"},
+		},
+		"what was gone before it could be seen is restarted once": {
+			func(m *staleModel) {
+				deployment := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "docs", Name: "viewer-docs"}}
+				m.Must(m.Admin.Delete(m.Context(), deployment))
+				m.Observe()
+				m.ours.Relist("Deployment docs/viewer-docs")
+				fakecluster.Edit(m.Cluster, "anyone", &corev1.ConfigMap{}, "docs", "markdowns-docs", func(c *corev1.ConfigMap) { c.Data["start.md"] = "# Edited\n" })
+				m.Observe()
+				m.ours.Relist("ConfigMap docs/markdowns-docs")
+				m.clock.SetTime(m.clock.Now().Add(apply.SettleTime * 3 / 4)) // pods may have mounted the edit
+				reconcile(m, 4)
+			},
+			restarted,
 		},
 		"what was gone before it could be seen is created again in time": {
 			func(m *staleModel) {

@@ -34,6 +34,8 @@ type viewState struct {
 	written apply.Expectations
 	// view is the view as its status was written last.
 	view writtenView
+	// inventory is that of what was applied last: no status may have been written since.
+	inventory appliedInventory
 	// rollout is the one that goes on; zero if none does.
 	rollout rolloutStart
 	// served is the revision that was served last; empty if that isn't known.
@@ -70,6 +72,20 @@ func (w *writtenView) latest(cached *v1.MarkdownView, now time.Time) *v1.Markdow
 	}
 	*w = writtenView{}
 	return cached
+}
+
+// appliedInventory is the inventory of a view; zero if nothing was applied.
+type appliedInventory struct {
+	view      types.UID
+	inventory *v1.Inventory
+}
+
+// complete gives a view the inventory that its status would have, had it not been refused
+// because the view had changed: what was applied is the view's all the same.
+func (a *appliedInventory) complete(view *v1.MarkdownView) {
+	if a.view == view.UID && a.inventory != nil {
+		view.Status.Inventory = a.inventory.DeepCopy()
+	}
 }
 
 // rolloutStart is a rollout that goes on, and since when it has made no progress, on the

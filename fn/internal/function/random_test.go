@@ -93,9 +93,9 @@ func (w *wild) sound() bool {
 	return true
 }
 
-// TestWildPaths holds the pod's pages against those that mdBook builds in the working
-// directory itself.
-func TestWildPaths(t *testing.T) {
+// TestWildPathsAreServedAsMDBookBuildsThem holds the pod's pages against those that
+// mdBook builds in the working directory itself.
+func TestWildPathsAreServedAsMDBookBuildsThem(t *testing.T) {
 	program := mdbook(t)
 	const enough = 30
 	built := 0

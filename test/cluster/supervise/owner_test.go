@@ -67,7 +67,7 @@ func startOwner(t *testing.T) (*exec.Cmd, run) {
 	return cmd, r
 }
 
-func TestOwnerEnds(t *testing.T) {
+func TestNothingOutlivesItsOwner(t *testing.T) {
 	for how, sent := range map[string]syscall.Signal{
 		"killed":       syscall.SIGKILL,
 		"Ctrl-C":       syscall.SIGINT,
@@ -92,7 +92,7 @@ func TestOwnerEnds(t *testing.T) {
 	}
 }
 
-func TestSupervisorKilled(t *testing.T) {
+func TestKilledSupervisorLeavesNothing(t *testing.T) {
 	owner, r := startOwner(t)
 	if err := syscall.Kill(r.Supervisor, syscall.SIGKILL); err != nil {
 		t.Fatal(err)

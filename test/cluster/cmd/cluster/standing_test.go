@@ -14,8 +14,9 @@ import (
 	"github.com/zoetrope/markdown-view/test/cluster/supervise"
 )
 
-// TestUpAndDown is the life of a cluster that stays, in a folder of the test's.
-func TestUpAndDown(t *testing.T) {
+// TestUpStartsOneClusterThatDownEnds is the life of a cluster that stays, in a folder
+// of the test's.
+func TestUpStartsOneClusterThatDownEnds(t *testing.T) {
 	if build.NotNeeded() {
 		t.Skip("there is a cluster, none is to be started")
 	}
