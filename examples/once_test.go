@@ -213,7 +213,7 @@ func TestAChangeThatComesTooLateIsSaid(t *testing.T) {
 		"pages that are replaced, and more":    {"namePrefix: x-\nconfigMapGenerator: [{name: pages, behavior: replace, literals: [b.md=late]}]\n" + validating, strings.Replace(pagesTooLate, "View base", "View x-base", 1)},
 		"pages that the view could do without": {"configMapGenerator: [{name: more, literals: [b.md=late]}]\n" + validating, pagesTooLate},
 		"the image, also by kustomize":         {"configurations: [config.yaml]\nimages: [{name: peaceiris/mdbook, newTag: v9}]\n" + expanding, ""},
-		"what concerns the controller only":    {patch("suspend: true, interval: 1h, serviceAccountName: docs-deployer") + expanding, ""},
+		"what concerns the controller only":    {patch("suspend: true, interval: 1h, serviceAccountName: docs-deployer, driftDetection: {mode: Warn}") + expanding, ""},
 		"names, namespaces and labels":         {"namePrefix: x-\nnameSuffix: -y\nnamespace: docs\nlabels: [{pairs: {a: b}, includeSelectors: true}]\n" + expanding, ""},
 	} {
 		t.Run(name, func(t *testing.T) {

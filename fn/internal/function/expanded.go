@@ -78,7 +78,8 @@ func (x *index) digests(view *yaml.RNode) []string {
 		return nil
 	}
 	spec := content.Spec
-	spec.ViewerImage, spec.Suspend, spec.Interval, spec.Timeout, spec.ServiceAccountName = "", false, nil, nil, ""
+	spec.ViewerImage, spec.Suspend, spec.Interval, spec.Timeout = "", false, nil, nil
+	spec.ServiceAccountName, spec.DriftDetection = "", nil
 	digests := []string{digestOf(spec)}
 	for _, source := range spec.ContentFrom {
 		if source.ConfigMapRef == nil {
