@@ -17,6 +17,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -52,6 +53,7 @@ type Cluster struct {
 	created      int
 	versions     int
 	lags         []*Lag
+	transform    func(client.Object) error
 	lag          *Lag
 	history      []*corev1.ConfigMap
 }
@@ -124,14 +126,37 @@ func Edit[T client.Object](c *Cluster, manager string, object T, namespace, name
 	c.Must(c.Admin.Update(c.t.Context(), object, client.FieldOwner(manager)))
 }
 
-func (c *Cluster) list(ctx context.Context, store client.WithWatch, list client.ObjectList, options ...client.ListOption) error {
-	if c.lag != nil {
-		return c.lag.List(ctx, list, options...)
+// Transform has Cached show what is left of objects that pass through a function, as
+// caches do.
+func (c *Cluster) Transform(transform func(client.Object) error) { c.transform = transform }
+
+// transformed passes an object through what Transform was told.
+func (c *Cluster) transformed(object runtime.Object) error {
+	if single, ok := object.(client.Object); ok && c.transform != nil {
+		return c.transform(single)
 	}
-	return store.List(ctx, list, options...)
+	return nil
+}
+
+func (c *Cluster) list(ctx context.Context, store client.WithWatch, list client.ObjectList, options ...client.ListOption) error {
+	read := store.List
+	if c.lag != nil {
+		read = c.lag.List
+	}
+	if err := read(ctx, list, options...); err != nil {
+		return err
+	}
+	return meta.EachListItem(list, c.transformed)
 }
 
 func (c *Cluster) get(ctx context.Context, store client.WithWatch, key client.ObjectKey, object client.Object, options ...client.GetOption) error {
+	if err := c.read(ctx, store, key, object, options...); err != nil {
+		return err
+	}
+	return c.transformed(object)
+}
+
+func (c *Cluster) read(ctx context.Context, store client.WithWatch, key client.ObjectKey, object client.Object, options ...client.GetOption) error {
 	if c.lag != nil {
 		return c.lag.Get(ctx, key, object, options...)
 	}

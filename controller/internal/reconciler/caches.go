@@ -85,7 +85,7 @@ func stripPod(object any) (any, error) {
 		pod.ManagedFields = nil
 		pod.OwnerReferences = controllerOnly(pod)
 		pod.Finalizers = nil
-		maps.DeleteFunc(pod.Annotations, func(key, _ string) bool { return key != v1.RevisionAnnotation })
+		maps.DeleteFunc(pod.Annotations, func(key, _ string) bool { return !strings.HasPrefix(key, v1.GroupVersion.Group+"/") })
 		viewName := pod.Labels[generator.InstanceLabel]
 		maps.DeleteFunc(pod.Labels, func(key, _ string) bool { _, read := generator.Labels(viewName)[key]; return !read })
 		pod.Spec = corev1.PodSpec{}

@@ -2,6 +2,7 @@ package reconciler
 
 import (
 	"fmt"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -50,6 +51,16 @@ func newFixture(t *testing.T, objects ...client.Object) *fixture {
 		all = append(all, fakecluster.Index{Object: index.object, Name: index.name, Values: index.values})
 	}
 	f.Cluster = fakecluster.New(t, "app.kubernetes.io/created-by", generator.FieldManager, all, objects...)
+	transforms := CacheOptions(nil, nil).ByObject
+	f.Transform(func(object client.Object) error {
+		for of, by := range transforms {
+			if reflect.TypeOf(of) == reflect.TypeOf(object) {
+				_, err := by.Transform(object)
+				return err
+			}
+		}
+		return nil
+	})
 	f.Reconciler = &Reconciler{
 		Client:   f.Cached,
 		Pages:    &pages.Finder{Metadata: f.Admin, APIReader: f.Admin, Sources: &pages.Sources{Reader: f.Cached, Artifacts: artifact.NewStore(t.TempDir(), artifact.Hosts{}, artifact.Limits{}, logr.Discard())}},
