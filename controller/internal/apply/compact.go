@@ -50,9 +50,9 @@ const (
 	maxForeignBytes = 64 << 10
 	// maxLastApplied is how long an annotation of kubectl apply may be to be kept.
 	maxLastApplied = 16 << 10
-	// maxTakenOver is how many bytes are kept of the fields of a manager whose fields
-	// become ours.
-	maxTakenOver = 2 << 10
+	// maxRaw is how many other field managers' fields are kept as they are, if each has at
+	// most maxRawBytes: it costs no request then to take them over.
+	maxRaw, maxRawBytes = 4, 1 << 10
 	// maxManagers is how many other field managers are told apart.
 	maxManagers = 64
 )
@@ -100,8 +100,8 @@ func comparedPages(desired any) any {
 	return &compact
 }
 
-// compactManagedFields keeps what our field manager has applied, and of all others that
-// they have set something else than before.
+// compactManagedFields keeps what our field manager has applied, and of all others what is
+// little, or else that they have set something else than before.
 func compactManagedFields(object client.Object) {
 	entries := object.GetManagedFields()
 	others := 0
@@ -112,9 +112,14 @@ func compactManagedFields(object client.Object) {
 		others++
 		return others > maxManagers
 	})
+	raws := 0
 	for i := range entries {
 		entry := &entries[i]
-		if isOurs(entry) || entry.FieldsV1 == nil || isOf(entry, takenOver) && len(entry.FieldsV1.GetRawBytes()) <= maxTakenOver {
+		if isOurs(entry) || entry.FieldsV1 == nil {
+			continue
+		}
+		if entry.Subresource == "" && raws < maxRaw && len(entry.FieldsV1.GetRawBytes()) <= maxRawBytes {
+			raws++
 			continue
 		}
 		// A set of fields still: what reads all entries must be able to.

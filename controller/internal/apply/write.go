@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -129,11 +130,14 @@ func (a *Applier) changeOwners(ctx context.Context, c *child, next action) error
 	return nil
 }
 
-// managedFields returns all that is known of an object's fields, of which caches have
-// ours only: as it was answered to the last write, or from the API server.
+// managedFields returns all that is known of an object's fields, of which caches may have
+// no more than digests: as it was answered to the last write, or from the API server.
 func (a *Applier) managedFields(ctx context.Context, c *child) ([]metav1.ManagedFieldsEntry, error) {
 	if c.answered.version == c.live.GetResourceVersion() {
 		return c.answered.managedFields, nil
+	}
+	if all := c.live.GetManagedFields(); !slices.ContainsFunc(all, func(entry metav1.ManagedFieldsEntry) bool { return isDigested(&entry) }) && len(all) < maxManagers {
+		return all, nil
 	}
 	found, err := a.metadataOf(ctx, c)
 	switch {
