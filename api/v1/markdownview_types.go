@@ -83,7 +83,7 @@ type MarkdownViewSpec struct {
 	Timeout *metav1.Duration `json:"timeout,omitempty"`
 
 	// DriftDetection says what becomes of changes that others make to the objects of the
-	// view. The function ignores it.
+	// view. The function only checks it.
 	// +optional
 	DriftDetection *DriftDetection `json:"driftDetection,omitempty"`
 
@@ -270,8 +270,8 @@ type SourceReference struct {
 	// +required
 	Name string `json:"name"`
 
-	// Namespace of the source; empty means the view's own. The controller may be
-	// told to refuse others.
+	// Namespace of the source; empty means the view's own. Others are refused, unless the
+	// controller runs with --no-cross-namespace-refs=false.
 	// +kubebuilder:validation:MaxLength=63
 	// +optional
 	Namespace string `json:"namespace,omitempty"`
