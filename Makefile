@@ -34,7 +34,8 @@ run: ## Show the controller at work on a control plane of its own, until Ctrl-C.
 PORT ?= 3000
 .PHONY: preview
 preview: build-fn bin/mdbook bin/kustomize ## Serve the book of the view VIEW=path on this machine, as its pods would, and follow edits.
-	@go -C test run ./preview/cmd/preview -view '$(if $(VIEW),$(abspath $(VIEW)))' -name '$(NAME)' -port $(PORT) \
+	@go -C test build -o $(CURDIR)/bin/preview ./preview/cmd/preview
+	@exec bin/preview -view '$(if $(VIEW),$(abspath $(VIEW)))' -name '$(NAME)' -port $(PORT) \
 	  -fn $(CURDIR)/bin/fn -kustomize $(CURDIR)/bin/kustomize -mdbook $(CURDIR)/bin/mdbook
 
 .PHONY: generate

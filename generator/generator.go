@@ -93,6 +93,7 @@ func Generate(view *v1.MarkdownView, contents []Content) (*Output, error) {
 	if faults := output.applyPatches(view); faults.Has(diagnostic.Error) {
 		return nil, invalid(view, faults)
 	}
+	found = append(found, output.unknownFields()...)
 	ignored, err := checkIgnored(view, output)
 	if err != nil {
 		return nil, err

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	appsv1ac "k8s.io/client-go/applyconfigurations/apps/v1"
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
@@ -47,6 +49,29 @@ func (o *Output) applyPatches(view *v1.MarkdownView) diagnostic.List {
 		problems = append(problems, Problem{Field: "spec.patches", Message: err.Error()})
 	}
 	return problems
+}
+
+// unknownFields warns of fields that patches have set and that client-go doesn't know: they
+// may be newer, but most are misspelt, and the API server drops what it doesn't know.
+func (o *Output) unknownFields() diagnostic.List {
+	var warnings diagnostic.List
+	warn := func(kind string, fields map[string]any, object any) {
+		if fields == nil {
+			return
+		}
+		err := runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(fields, object, true)
+		strict, isStrict := runtime.AsStrictDecodingError(err)
+		if !isStrict {
+			return // what doesn't fit at all was said
+		}
+		for _, unknown := range strict.Errors() {
+			warnings = append(warnings, Problem{Severity: diagnostic.Warning, Field: "spec.patches", Kind: "fields aren't known", Message: fmt.Sprintf(
+				"%v of the %s: unless the API server is newer, it drops the field: look whether it is misspelt, or stands elsewhere", unknown, kind)})
+		}
+	}
+	warn("Deployment", o.PatchedDeployment, &appsv1.Deployment{})
+	warn("Service", o.PatchedService, &corev1.Service{})
+	return warnings
 }
 
 // unreadablePatches finds what is wrong with the view's patches while there is nothing to
