@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"github.com/zoetrope/markdown-view/generator"
@@ -88,10 +89,12 @@ func changedSources(viewer string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	changed := strings.Replace(string(content), `"`+generator.DefaultViewerImage+`"`, `"`+viewer+`"`, 1)
+	const image = `"peaceiris/mdbook:v" + mdbook.Version`
+	changed := strings.Replace(string(content), image, strconv.Quote(viewer), 1)
 	if changed == string(content) {
 		return "", fmt.Errorf("%s doesn't hold the default viewer image", file)
 	}
+	changed += "\nconst _ = mdbook.Version // it is imported\n"
 	return target, os.WriteFile(file, []byte(changed), 0o600)
 }
 

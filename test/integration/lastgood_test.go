@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/zoetrope/markdown-view/api/v1"
@@ -26,18 +27,17 @@ const ownNode = "with-mounts"
 // withKubelet has all pods run on such a node.
 func (f *fixture) withKubelet() *kubelet {
 	f.Helper()
-	simulated := &corev1.Node{}
-	f.must(f.Client.Get(f.Context(), client.ObjectKey{Name: "simulated-1"}, simulated))
-	simulated.Spec.Unschedulable = true
-	f.must(f.Client.Update(f.Context(), simulated))
+	cordon := client.RawPatch(types.MergePatchType, []byte(`{"spec": {"unschedulable": true}}`))
+	f.must(f.Client.Patch(f.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "simulated-1"}}, cordon))
 	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: ownNode}}
 	f.must(f.Client.Create(f.Context(), node))
+	before := node.DeepCopy() // which others write, too
 	node.Status.Capacity = corev1.ResourceList{
 		corev1.ResourceCPU: resource.MustParse("10"), corev1.ResourceMemory: resource.MustParse("10Gi"), corev1.ResourcePods: resource.MustParse("100"),
 	}
 	node.Status.Allocatable = node.Status.Capacity
 	node.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue, LastHeartbeatTime: metav1.Now()}}
-	f.must(f.Client.Status().Update(f.Context(), node))
+	f.must(f.Client.Status().Patch(f.Context(), node, client.MergeFrom(before)))
 	return &kubelet{f}
 }
 

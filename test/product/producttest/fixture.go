@@ -51,12 +51,13 @@ func (f *Fixture) Must(err error) {
 	}
 }
 
-// Create makes an object, in the test's namespace if its kind has namespaces.
+// Create makes an object, in the test's namespace if its kind has namespaces and it names
+// none.
 func (f *Fixture) Create(object client.Object) {
 	f.Helper()
 	namespaced, err := f.Client.IsObjectNamespaced(object)
 	f.Must(err)
-	if namespaced {
+	if namespaced && object.GetNamespace() == "" {
 		object.SetNamespace(f.Namespace)
 	}
 	f.Must(f.Client.Create(f.Context(), object))
