@@ -198,7 +198,7 @@ func (s *soak) wroteItsOwnOnly() {
 	requests, err := s.Cluster.Requests(s.Context(), s.began, cluster.By(controllerUser), cluster.Writes, cluster.Not(cluster.Events), cluster.Not(cluster.Leases))
 	s.must(err)
 	s.began = now
-	own := regexp.MustCompile(`^(markdowns-docs-\d+([.][0-9a-f]+)?|viewer-docs-\d+|docs-\d+)$`)
+	own := regexp.MustCompile(`^(markdowns-docs-\d+([.]last)?([.]\d+)?|viewer-docs-\d+|docs-\d+)$`)
 	for _, r := range requests {
 		if r.Code < 300 && (!own.MatchString(r.Name) || r.Resource == "markdownviews.view.zoetrope.github.io" && r.Subresource != "status") {
 			s.Errorf("the controller wrote what isn't its own: %s", r)
