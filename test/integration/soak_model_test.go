@@ -81,7 +81,7 @@ func (v *soakView) differs(s *soak) string {
 		return ""
 	}
 	if v.served && v.taken == nil {
-		return v.isntKept()
+		return v.isntKept(ready.Message)
 	}
 	return ""
 }
@@ -175,10 +175,14 @@ func (v *soakView) isntServed() string {
 	return ""
 }
 
-// isntKept says what is missing of what was served before the view was broken.
-func (v *soakView) isntKept() string {
+// isntKept says what is missing of what was served before the view was broken. Pages that
+// were lost while nobody saw it, or that the API server has forgotten, can't be had again;
+// then the message has to say so.
+func (v *soakView) isntKept(message string) string {
 	deployment := &appsv1.Deployment{}
 	switch {
+	case strings.Contains(message, "what it held isn't known any more"), strings.Contains(message, "is gone, so that no pod of theirs can start"):
+		return ""
 	case !v.tenant.get(deployment, generator.ViewerName(v.name)):
 		return "the Deployment of what was served last isn't there"
 	case !v.tenant.get(&corev1.Service{}, generator.ViewerName(v.name)):
