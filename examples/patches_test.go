@@ -135,8 +135,11 @@ func function(t *testing.T, view string) string {
 	cmd := exec.CommandContext(t.Context(), filepath.Join(programs, "fn"), "-")
 	cmd.Stdin = strings.NewReader(view)
 	got := resultOf(t, cmd)
-	if got.failed || got.stderr != "" {
-		t.Fatalf("fn failed: %t, and says:\n%s", got.failed, got.stderr)
+	for line := range strings.Lines(got.stderr) {
+		got.failed = got.failed || !strings.Contains(line, ": spec.patches: unknown field ") // as some are meant to be
+	}
+	if got.failed {
+		t.Fatalf("fn fails, or says something else than of unknown fields:\n%s", got.stderr)
 	}
 	return got.stdout
 }
