@@ -177,8 +177,9 @@ func TestSourcesInOtherNamespacesAreRefusedUnlessAllowed(t *testing.T) {
 	view := viewOf("handbook", v1.SourceReference{Kind: v1.GitRepositoryKind, Namespace: f.namespace, Name: "handbook", Path: "docs"})
 	f.create(view)
 	f.ready("handbook")
-	other := *f
-	other.namespace = "default"
+	elsewhere, other := *f.Fixture, *f
+	elsewhere.Namespace, other.namespace = "default", "default"
+	other.Fixture = &elsewhere
 	other.create(viewOf("handbook", *view.Spec.ContentFrom[0].SourceRef))
 	other.status("handbook", metav1.ConditionFalse, v1.AccessDeniedReason, "is in another namespace")
 	f.must(controller.Stop(context.WithoutCancel(t.Context())))
