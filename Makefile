@@ -25,8 +25,8 @@ help: ## Show this help.
 
 .PHONY: run
 run: ## Show the controller at work on a control plane of its own, until Ctrl-C. Downloads or builds Kubernetes, the first time.
-	@go -C test build -o $(CURDIR)/bin/run/demo ./run
-	@cd test && exec $(CURDIR)/bin/run/demo
+	@go -C test build -o "$(CURDIR)/bin/run/demo" ./run
+	@cd test && exec "$(CURDIR)/bin/run/demo"
 
 ##@ Development
 
@@ -34,9 +34,9 @@ run: ## Show the controller at work on a control plane of its own, until Ctrl-C.
 PORT ?= 3000
 .PHONY: preview
 preview: build-fn bin/mdbook bin/kustomize ## Serve the book of the view VIEW=path on this machine, as its pods would, and follow edits.
-	@go -C test build -o $(CURDIR)/bin/preview ./preview/cmd/preview
-	@exec bin/preview -view '$(if $(VIEW),$(abspath $(VIEW)))' -name '$(NAME)' -port $(PORT) \
-	  -fn $(CURDIR)/bin/fn -kustomize $(CURDIR)/bin/kustomize -mdbook $(CURDIR)/bin/mdbook
+	@go -C test build -o "$(CURDIR)/bin/preview" ./preview/cmd/preview
+	@exec bin/preview -view '$(VIEW)' -name '$(NAME)' -port $(PORT) \
+	  -fn "$(CURDIR)/bin/fn" -kustomize "$(CURDIR)/bin/kustomize" -mdbook "$(CURDIR)/bin/mdbook"
 
 .PHONY: generate
 generate: bin/controller-gen bin/crd-schema bin/crd-ref-docs ## Regenerate deepcopy functions, CRD, JSON schema, API reference.
@@ -49,13 +49,13 @@ generate: bin/controller-gen bin/crd-schema bin/crd-ref-docs ## Regenerate deepc
 
 .PHONY: fmt
 fmt: bin/golangci-lint ## Format the Go code.
-	@for module in $(MODULES); do (cd $$module && $(CURDIR)/bin/golangci-lint fmt ./...); done
+	@for module in $(MODULES); do (cd $$module && "$(CURDIR)/bin/golangci-lint" fmt ./...); done
 
 .PHONY: lint
 lint: bin/golangci-lint ## Run the linters; they also say what each folder may import.
 	@for module in $(MODULES); do \
 	  echo "golangci-lint run in $$module"; \
-	  (cd $$module && $(CURDIR)/bin/golangci-lint run ./...); \
+	  (cd $$module && "$(CURDIR)/bin/golangci-lint" run ./...); \
 	done
 
 .PHONY: verify
@@ -108,7 +108,7 @@ BENCH_BOOK ?=
 
 .PHONY: bench
 bench: build-fn bin/kustomize ## Measure function and controller against baselines of the same run; takes minutes.
-	go -C test run ./bench -fn $(CURDIR)/bin/fn -kustomize $(CURDIR)/bin/kustomize -book '$(BENCH_BOOK)'
+	go -C test run ./bench -fn "$(CURDIR)/bin/fn" -kustomize "$(CURDIR)/bin/kustomize" -book '$(BENCH_BOOK)'
 
 # With KUBECONFIG the tests use that cluster; docs/e2e.md has the variables that
 # say which images it can pull.
@@ -145,7 +145,7 @@ image: ## Build the image IMAGE with docker, podman or buildah.
 # Each tool is a module of its own below tools/, so that it is built with its own
 # dependencies' versions, and anew when its go.mod changes.
 bin/%: tools/%/go.mod tools/%/go.sum
-	go -C tools/$* build -trimpath -o $(CURDIR)/bin/ tool
+	go -C tools/$* build -trimpath -o "$(CURDIR)/bin/" tool
 	@touch $@
 
 .PHONY: mdbook

@@ -4,6 +4,7 @@ import (
 	"archive/tar"
 	"bytes"
 	"compress/gzip"
+	"context"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -18,6 +19,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/fluxcd/pkg/apis/meta"
 	"github.com/fluxcd/pkg/runtime/conditions"
@@ -67,22 +69,19 @@ func TestNoTenantEndsTheController(t *testing.T) {
 			t.Error("that is too long")
 		}
 	}
-	deadline := time.Now().Add(time.Duration(views) * 30 * time.Second)
-	for applied := -1; applied < views && time.Now().Before(deadline); time.Sleep(time.Second) {
+	allApplied := func(ctx context.Context) (bool, error) {
 		var list v1.MarkdownViewList
-		f.must(f.Client.List(t.Context(), &list))
-		applied = 0
+		err := f.Client.List(ctx, &list)
+		applied := 0
 		for i := range list.Items {
 			if list.Items[i].Status.LastAppliedRevision != "" && strings.HasPrefix(list.Items[i].Name, "large-") {
 				applied++
 			}
 		}
-		if applied == views {
-			deadline = time.Time{}
-		}
+		return applied == views, err
 	}
-	if !deadline.IsZero() {
-		t.Error("some large books weren't applied")
+	if err := wait.PollUntilContextTimeout(t.Context(), time.Second, time.Duration(views)*30*time.Second, true, allApplied); err != nil {
+		t.Errorf("some large books weren't applied: %v", err)
 	}
 	peak := peakOf(t, f.Program("controller"))
 	t.Logf("%d books of 31 MiB: at most %d MiB resident", views, peak>>20)

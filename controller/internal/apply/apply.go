@@ -11,7 +11,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -174,35 +173,6 @@ func (p *Plan) Deployment() *appsv1.Deployment {
 	return nil
 }
 
-// Report is what Execute did.
-type Report struct {
-	// Written are the objects that were written, and how.
-	Written []string
-	// Corrections are what was corrected without the view having asked for something
-	// else.
-	Corrections []Correction
-	// Drifts are what was found changed and is left so, if that is news.
-	Drifts []Drift
-	// Fights are the objects that somebody keeps changing.
-	Fights []string
-	// Recheck is when to look at them again; 0 if there are none.
-	Recheck time.Duration
-}
-
-// fought notes that an object is fought over.
-func (r *Report) fought(s *situation, recheck time.Duration) {
-	r.Fights = append(r.Fights, s.String())
-	r.recheckIn(recheck)
-}
-
-// Correction is an object that wasn't as it had been applied.
-type Correction struct {
-	Object client.Object
-	Kind   string
-	// Message says what was wrong.
-	Message string
-}
-
 // Settled reports whether nothing is written for the view, whatever has become of its
 // objects.
 func (p *Plan) Settled() bool {
@@ -321,13 +291,6 @@ func (a *Applier) finish(last LastApplied, s *situation, existed bool, corrected
 		report.correct(s.child, now.fight, "was changed and is corrected: "+corrected.String())
 	}
 	return nil
-}
-
-func (r *Report) correct(c *child, f fight, what string) {
-	if f.isOn() {
-		return // that is in the condition
-	}
-	r.Corrections = append(r.Corrections, Correction{Object: c.live, Kind: c.gvk.Kind, Message: c.String() + " " + what})
 }
 
 // do performs an action. The API server's refusal of a create or apply is noted in the
