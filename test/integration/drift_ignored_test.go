@@ -50,6 +50,7 @@ func TestAnAutoscalerScalesAnIgnoredDeployment(t *testing.T) {
 		return ""
 	})
 	f.served(3)
+	f.settled("docs")
 
 	before := f.deployment().Generation
 	since = f.mark()
@@ -128,6 +129,7 @@ func TestARuleLeavesAFieldAsItIs(t *testing.T) {
 				update(f, &v1.MarkdownView{}, "docs", func(v *v1.MarkdownView) { v.Spec.Suspend, v.Spec.DriftDetection = suspended, detection })
 			}
 			suspend(true, nil)
+			f.caughtUp()
 			test.before(f)
 			since := f.mark()
 			suspend(false, &v1.DriftDetection{Ignore: ignoredReplicas()})
@@ -135,11 +137,13 @@ func TestARuleLeavesAFieldAsItIs(t *testing.T) {
 			if got := *f.deployment().Spec.Replicas; got != 7 {
 				t.Errorf("it was scaled to %d", got)
 			}
+			f.caughtUp()
 			f.atMost(5, since)
 			if owners := f.owners("f:replicas"); len(owners) > 1 || len(owners) == 1 && owners[0] != "autoscaler" {
 				t.Errorf("replicas belong to %v", owners)
 			}
 
+			f.settled("docs")
 			since = f.mark()
 			suspend(false, nil)
 			f.served(test.replicas)

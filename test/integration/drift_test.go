@@ -52,6 +52,7 @@ func TestDriftIsLeftWhereAViewSaysSo(t *testing.T) {
 	f.ready("docs")
 	f.atMost(6, since)
 
+	f.settled("docs")
 	since = f.mark()
 	for i := range 30 {
 		update(f, &corev1.ConfigMap{}, "markdowns-docs", func(c *corev1.ConfigMap) { c.Data["start.md"] = fmt.Sprint("# Hacked ", i) })
@@ -92,7 +93,7 @@ func TestWhatIsDeletedStaysDeletedWhereAViewSaysSo(t *testing.T) {
 		t.Run(string(mode), func(t *testing.T) {
 			f := newFixture(t)
 			f.create(f.detecting("docs", mode))
-			f.ready("docs")
+			f.settled("docs")
 			since := f.mark()
 			f.must(admin.Delete(t.Context(), f.configMap()))
 			if mode == v1.DriftDetectionWarn {
@@ -131,6 +132,7 @@ func TestARestartWritesNothingInAnyMode(t *testing.T) {
 	f.warned("warn", "ConfigMap markdowns-warn (/data/start.md)")
 	f.event("warn", "DriftDetected: ConfigMap markdowns-warn was changed")
 
+	f.settled("enabled", "warn", "disabled")
 	since := f.mark()
 	events := len(f.events("warn"))
 	f.must(controller.Restart(t.Context()))

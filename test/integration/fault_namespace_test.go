@@ -54,6 +54,7 @@ func TestAnExceededQuotaIsReportedAndHeals(t *testing.T) {
 func TestADeletedNamespaceIsLeftAlone(t *testing.T) {
 	f := newFixture(t)
 	f.create(f.view("docs"))
+	f.settled("docs")
 	view := f.ready("docs")
 	view.Finalizers = []string{"example.com/hold"}
 	f.must(f.Client.Update(t.Context(), view))
@@ -88,7 +89,7 @@ func TestADeletedNamespaceIsLeftAlone(t *testing.T) {
 func TestAFightOverAnObjectIsReportedAndWon(t *testing.T) {
 	f := newFixture(t)
 	f.create(f.view("docs"))
-	f.ready("docs")
+	f.settled("docs")
 	since := f.mark()
 	var writes atomic.Int64
 	ctx, stop := context.WithCancel(t.Context())

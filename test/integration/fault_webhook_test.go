@@ -123,7 +123,7 @@ func TestAWebhookThatChangesOurFieldsIsNotFought(t *testing.T) {
 		return *d.Spec.Template.Spec.TerminationGracePeriodSeconds == 99
 	})
 	f.create(f.view("docs"))
-	f.ready("docs")
+	f.settled("docs")
 	settled := f.deployment()
 	if got := *settled.Spec.Template.Spec.TerminationGracePeriodSeconds; got != 99 {
 		t.Fatalf("the webhook has no effect: %d", got)

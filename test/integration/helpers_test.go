@@ -75,7 +75,9 @@ func (f *fixture) ready(name string) *v1.MarkdownView {
 	f.Helper()
 	return f.status(name, metav1.ConditionTrue, v1.HealthyReason)
 }
-func (f *fixture) mark() cluster.Mark { f.Helper(); return f.Mark() }
+func (f *fixture) mark() cluster.Mark      { f.Helper(); return f.Mark() }
+func (f *fixture) settled(names ...string) { f.Helper(); f.Settled(names...) }
+func (f *fixture) caughtUp()               { f.Helper(); f.CaughtUp() }
 
 func (f *fixture) status(name string, want metav1.ConditionStatus, reason string) *v1.MarkdownView {
 	f.Helper()

@@ -17,6 +17,7 @@ import (
 
 	v1 "github.com/zoetrope/markdown-view/api/v1"
 	"github.com/zoetrope/markdown-view/test/cluster"
+	"github.com/zoetrope/markdown-view/test/product/producttest"
 )
 
 // newImpersonationCluster starts a cluster with config/impersonation, and a controller whose
@@ -150,8 +151,13 @@ func (f *fixture) denied(name string, words ...string) {
 func everyWriteIsTheAccounts(f, _ *fixture) {
 	f.account("docs-deployer")
 	f.deployer()
+	f.Fence(func(of *producttest.Fixture) {
+		fence := &fixture{of, of.Namespace}
+		fence.account("docs-deployer")
+		fence.deployer()
+	})
 	f.create(f.view("first")) // the kinds of reviews are looked up once
-	f.ready("first")
+	f.settled("first")
 
 	begin := f.mark()
 	view := f.view("docs")
@@ -166,6 +172,7 @@ func everyWriteIsTheAccounts(f, _ *fixture) {
 	f.ready("small")
 	f.atMostAsked(6, since)
 
+	f.settled("small")
 	since = f.mark()
 	update(f, &appsv1.Deployment{}, "viewer-small", func(d *appsv1.Deployment) { *d.Spec.Template.Spec.TerminationGracePeriodSeconds = 60 })
 	f.eventually("the repair", func() string {
@@ -173,9 +180,11 @@ func everyWriteIsTheAccounts(f, _ *fixture) {
 		f.get(deployment, "viewer-small")
 		return differs(fmt.Sprint(*deployment.Spec.Template.Spec.TerminationGracePeriodSeconds), "6")
 	})
+	f.caughtUp()
 	f.ready("small")
 	f.atMostAsked(3, since)
 
+	f.settled("small")
 	since = f.mark()
 	update(f, &v1.MarkdownView{}, "small", func(v *v1.MarkdownView) { v.Annotations = map[string]string{meta.ReconcileRequestAnnotation: "now"} })
 	f.eventually("the view to be looked at", func() string {
@@ -185,6 +194,7 @@ func everyWriteIsTheAccounts(f, _ *fixture) {
 	})
 	f.atMostAsked(1, since) // the status
 
+	f.settled("first", "docs", "small")
 	since = f.mark()
 	f.must(f.component("controller").Restart(f.Context()))
 	f.create(f.view("after-restart"))
@@ -203,6 +213,7 @@ func everyWriteIsTheAccounts(f, _ *fixture) {
 	f.create(f.view("taken"))
 	taken := f.ready("taken")
 	update(f, &v1.MarkdownView{}, "taken", func(v *v1.MarkdownView) { v.Spec.Suspend = true })
+	f.caughtUp()
 	update(f, &appsv1.Deployment{}, "viewer-taken", func(d *appsv1.Deployment) { d.OwnerReferences = nil })
 	update(f, &v1.MarkdownView{}, "taken", func(v *v1.MarkdownView) { v.Spec.Suspend = false })
 	f.eventually("the Deployment to be the view's", func() string {

@@ -226,9 +226,10 @@ func TestPagesThatWereEditedMeanwhile(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			f := newFixture(t)
 			f.create(f.view("docs"))
-			f.ready("docs")
+			f.settled("docs")
 			pages, uid := f.configMap().Data, f.podUIDs()
 			update(f, &v1.MarkdownView{}, "docs", func(v *v1.MarkdownView) { v.Spec.Suspend = true })
+			f.caughtUp()
 			update(f, &corev1.ConfigMap{}, "markdowns-docs", edit)
 			since := f.mark()
 			update(f, &v1.MarkdownView{}, "docs", func(v *v1.MarkdownView) { v.Spec.Suspend = false })

@@ -31,6 +31,7 @@ func TestAChangedPageIsRolledOutWithinItsBudget(t *testing.T) {
 	f := newFixture(t)
 	f.create(f.view("docs"))
 	first := f.ready("docs")
+	f.settled("docs")
 	since := f.mark()
 	update(f, &v1.MarkdownView{}, "docs", func(v *v1.MarkdownView) { v.Spec.Markdowns["next.md"] = "# Changed\n" })
 	second := f.ready("docs")
@@ -147,10 +148,11 @@ func TestDriftIsCorrectedWithinItsBudget(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			f := newFixture(t)
 			f.create(f.view("docs"))
-			f.ready("docs")
+			f.settled("docs")
 			since := f.mark()
 			test.drift(f)
 			f.eventually("the repair", func() string { return test.restored(f) })
+			f.caughtUp()
 			f.ready("docs")
 			f.atMost(3, since)
 			f.eventually("the event", func() string {
@@ -167,7 +169,7 @@ func TestDriftIsCorrectedWithinItsBudget(t *testing.T) {
 func TestADeletedObjectComesBack(t *testing.T) {
 	f := newFixture(t)
 	f.create(f.view("docs"))
-	f.ready("docs")
+	f.settled("docs")
 	since := f.mark()
 	service := &corev1.Service{}
 	f.get(service, "viewer-docs")
@@ -181,6 +183,7 @@ func TestADeletedObjectComesBack(t *testing.T) {
 		}
 		return ""
 	})
+	f.caughtUp()
 	f.atMost(3, since)
 	f.event("docs", "DriftCorrected: Service viewer-docs was deleted")
 }

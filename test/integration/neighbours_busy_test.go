@@ -129,6 +129,7 @@ func looksEachSecond(f *fixture, _ *sources) {
 	for i := range views {
 		f.ready(fmt.Sprint("docs-", i))
 	}
+	f.caughtUp()
 	since := f.mark()
 	select {
 	case <-time.After(5 * time.Second): // each is looked at five times

@@ -81,7 +81,7 @@ func TestGeneratedPagesAreNoSource(t *testing.T) {
 func TestABadEditHarmsNothing(t *testing.T) {
 	f := newFixture(t)
 	f.create(f.view("docs"))
-	f.ready("docs")
+	f.settled("docs")
 	before := f.deployment()
 	since := f.mark()
 	update(f, &v1.MarkdownView{}, "docs", func(v *v1.MarkdownView) { v.Spec.Markdowns["SUMMARY.md"] = "- [Gone](gone.md)\n" })
@@ -139,8 +139,9 @@ func TestADirectoryIsRefused(t *testing.T) {
 func TestASuspendedViewIsLeftAlone(t *testing.T) {
 	f := newFixture(t)
 	f.create(f.view("docs"))
-	f.ready("docs")
+	f.settled("docs")
 	update(f, &v1.MarkdownView{}, "docs", func(v *v1.MarkdownView) { v.Spec.Suspend = true })
+	f.caughtUp()
 	since := f.mark()
 	update(f, &corev1.ConfigMap{}, "markdowns-docs", func(c *corev1.ConfigMap) { c.Data["start.md"] = "# Hacked\n" })
 	// Another view that becomes ready shows that the controller has had the time.
@@ -198,6 +199,7 @@ func TestIdleViewsCostNoRequest(t *testing.T) {
 	for i := range 10 {
 		f.ready(fmt.Sprintf("docs-%d", i))
 	}
+	f.caughtUp()
 	since := f.mark()
 	end := time.Now().Add(5 * time.Second)
 	f.eventually("a while of quiet", func() string {

@@ -165,6 +165,7 @@ func TestAPatchedViewKeepsItsBudgets(t *testing.T) {
 	f.ready("docs")
 	f.atMost(6, since)
 
+	f.settled("docs")
 	since = f.mark()
 	update(f, &corev1.Service{}, "viewer-docs", func(s *corev1.Service) { s.Spec.Type = corev1.ServiceTypeClusterIP })
 	f.eventually("the type of the Service", func() string {
@@ -172,8 +173,10 @@ func TestAPatchedViewKeepsItsBudgets(t *testing.T) {
 		f.get(service, "viewer-docs")
 		return differs(string(service.Spec.Type), "NodePort")
 	})
+	f.caughtUp()
 	f.atMost(3, since)
 
+	f.settled("docs")
 	since = f.mark()
 	update(f, &v1.MarkdownView{}, "docs", func(v *v1.MarkdownView) {
 		v.Spec.Patches = append(v.Spec.Patches, patchOf("Deployment", "metadata: {annotations: {a: b}}"))
@@ -264,6 +267,7 @@ func TestAWebhookThatFightsAPatch(t *testing.T) {
 		}
 		return ""
 	})
+	f.caughtUp()
 	f.ready("docs")
 	f.atMost(12, since)
 }

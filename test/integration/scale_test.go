@@ -36,12 +36,14 @@ func TestAThousandViewsStayWithinTheirBudget(t *testing.T) {
 
 	// The broken ones wait for nothing that costs a request, and no one waits for
 	// them.
+	f.caughtUp()
 	f.atMost(0, f.idleMinute())
 	since = f.mark()
 	f.create(f.view("late"))
 	f.ready("late")
 	f.atMost(6, since)
 
+	f.settled("late")
 	since = f.mark()
 	f.must(controller.Restart(t.Context()))
 	f.create(f.view("after-restart"))

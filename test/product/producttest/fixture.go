@@ -28,6 +28,8 @@ type Fixture struct {
 	Namespace string
 	// Limit is how long the test waits for what should take seconds.
 	Limit time.Duration
+	// fence has the view of CaughtUp; nil until there is one.
+	fence *Fixture
 }
 
 // New makes a namespace for a test.
