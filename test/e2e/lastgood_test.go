@@ -92,6 +92,7 @@ func TestNoEditedPageIsServedOnceReady(t *testing.T) {
 	site := f.site()
 	site.Shows("/", "The right page")
 	f.change(func(view *v1.MarkdownView) { view.Spec.Suspend = true })
+	f.CaughtUp()
 	f.kubectl("patch", "configmap", "markdowns-docs", "--type=merge", "-p", `{"data":{"start.md":"# Edited by hand\n"}}`)
 	// The kubelet looks at a pod that changes, and at all others about once a minute.
 	f.kubectl("annotate", "pod", f.pod().Name, "looked-at=now")

@@ -50,6 +50,7 @@ type figure struct {
 // commitAPage commits a page while somebody reads it.
 func (f *fixture) commitAPage(repository *flux.Repository, site *viewer.Site, text string) figure {
 	f.Helper()
+	f.settled("handbook")
 	before := f.configMaps("handbook")
 	reader := site.Reader("/welcome.html")
 	f.eventually("a second of reading", func() string { return atLeast(reader, 10) })

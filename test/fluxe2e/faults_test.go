@@ -58,6 +58,13 @@ func (f *fixture) keeps(before map[string]string) {
 	f.while(aWhile, "the view's objects were changed", func() string { return cmp.Diff(before, f.children()) })
 }
 
+// atRest waits until a view has settled, and returns what keeps holds it to.
+func (f *fixture) atRest(view string) map[string]string {
+	f.Helper()
+	f.settled(view)
+	return f.children()
+}
+
 // children are the resource versions of what a view made.
 func (f *fixture) children() map[string]string {
 	f.Helper()
@@ -71,7 +78,7 @@ func (f *fixture) children() map[string]string {
 }
 
 func artifactIsGone(f *fixture, repository *flux.Repository, controller *cluster.Component) {
-	before := f.children()
+	before := f.atRest("handbook")
 	f.flux.Artifacts.Answer("/handbook/", http.NotFound)
 	revision := f.push(repository, "handbook", map[string]string{"docs/welcome.md": "# Welcome, after 404\n"})
 	f.status("handbook", metav1.ConditionFalse, v1.ArtifactFailedReason, revision, "couldn't be fetched")
@@ -82,7 +89,7 @@ func artifactIsGone(f *fixture, repository *flux.Repository, controller *cluster
 }
 
 func artifactWasTamperedWith(f *fixture, repository *flux.Repository, controller *cluster.Component) {
-	before := f.children()
+	before := f.atRest("handbook")
 	f.flux.Artifacts.Answer("/handbook/", func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = w.Write(archive(f.T, file("docs/SUMMARY.md", "- [Evil](evil.md)\n"), file("docs/evil.md", "# Evil\n")))
 	})
@@ -95,7 +102,7 @@ func artifactWasTamperedWith(f *fixture, repository *flux.Repository, controller
 }
 
 func folderIsMissing(f *fixture, repository *flux.Repository, _ *cluster.Component) {
-	before := f.children()
+	before := f.atRest("handbook")
 	f.must(os.Rename(filepath.Join(repository.Folder, "docs"), filepath.Join(repository.Folder, "moved")))
 	f.push(repository, "handbook", nil)
 	f.status("handbook", metav1.ConditionFalse, v1.InvalidReason, "spec.contentFrom[0].sourceRef.path: docs: no such folder in the artifact of GitRepository")
@@ -108,7 +115,7 @@ func folderIsMissing(f *fixture, repository *flux.Repository, _ *cluster.Compone
 
 // repositoryIsGone is a failing source, which keeps its artifact.
 func repositoryIsGone(f *fixture, repository *flux.Repository, _ *cluster.Component) {
-	before := f.children()
+	before := f.atRest("handbook")
 	f.patch(&sourcev1.GitRepository{}, "handbook", fmt.Sprintf(`{"spec":{"url":%q}}`, repository.URL+"-gone"))
 	f.eventually("the source to fail", func() string {
 		source := &sourcev1.GitRepository{}
@@ -129,7 +136,7 @@ func repositoryIsGone(f *fixture, repository *flux.Repository, _ *cluster.Compon
 // storageIsLost restarts source-controller with nothing on its disk, and our
 // controller, which then has nothing either.
 func storageIsLost(f *fixture, repository *flux.Repository, controller *cluster.Component) {
-	before := f.children()
+	before := f.atRest("handbook")
 	f.must(f.flux.Source.Kill(f.Context()))
 	entries, err := os.ReadDir(f.flux.Storage())
 	f.must(err)
@@ -150,7 +157,7 @@ func storageIsLost(f *fixture, repository *flux.Repository, controller *cluster.
 }
 
 func sourceIsDeleted(f *fixture, repository *flux.Repository, _ *cluster.Component) {
-	before := f.children()
+	before := f.atRest("handbook")
 	source := &sourcev1.GitRepository{}
 	f.get(source, "handbook")
 	f.must(f.Client.Delete(f.Context(), source))

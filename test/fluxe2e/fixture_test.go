@@ -98,6 +98,7 @@ func (f *fixture) ready(name string) *v1.MarkdownView {
 func (f *fixture) pods(view string) []corev1.Pod { f.Helper(); return f.Pods(view) }
 func (f *fixture) kubectl(args ...string) string { f.Helper(); return f.MustKubectl("", args...) }
 func (f *fixture) mark() cluster.Mark            { f.Helper(); return f.Mark() }
+func (f *fixture) settled(views ...string)       { f.Helper(); f.Settled(views...) }
 func (f *fixture) requests(since cluster.Mark, filters ...cluster.Filter) []cluster.Request {
 	f.Helper()
 	return f.Requests(since, filters...)

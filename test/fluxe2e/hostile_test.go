@@ -41,8 +41,7 @@ func TestHostileArchives(t *testing.T) {
 	good := archive(t, file("SUMMARY.md", "- [Start](start.md)\n"), file("start.md", "# Start\n"))
 	f.externalArtifact("docs", good)
 	f.create(viewOf("docs", v1.SourceReference{Kind: v1.ExternalArtifactKind, Name: "docs"}))
-	f.ready("docs")
-	before := f.children()
+	before := f.atRest("docs")
 
 	for _, test := range []struct {
 		name    string

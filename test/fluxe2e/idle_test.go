@@ -35,7 +35,7 @@ func TestFluxAndTheControllerLeaveEachOtherAlone(t *testing.T) {
 	f.patch(newKustomization(), "team", `{"spec":{"interval":"1m"}}`)
 	f.sourceView("handbook", "team", "handbook")
 	f.applied("team", "")
-	f.ready("handbook")
+	f.settled("handbook", "runbook")
 	f.quiet()
 
 	since, before := f.mark(), f.versions()

@@ -35,6 +35,7 @@ func TestACommitRollsOutOnlyTheViewsWhosePagesChanged(t *testing.T) {
 		t.Errorf("200 views have the artifact fetched %d times, not once", asked)
 	}
 
+	f.CaughtUp()
 	since := f.mark()
 	files = map[string]string{}
 	for i := range touched {

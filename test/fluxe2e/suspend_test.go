@@ -17,9 +17,11 @@ func TestASuspendedViewIsLeftAlone(t *testing.T) {
 	repository := f.repository(example("docs-repository"))
 	f.gitRepository("handbook", repository)
 	f.sourceView("handbook", "handbook", "docs")
+	f.settled("handbook")
 	old := f.ready("handbook").Status.LastAppliedRevision
 
 	f.patch(&v1.MarkdownView{}, "handbook", `{"spec":{"suspend":true}}`)
+	f.CaughtUp()
 	revision := f.push(repository, "handbook", map[string]string{"docs/welcome.md": "# Changed\n"})
 	f.fetched("handbook", revision)
 	f.staysAt("handbook", old)
@@ -32,6 +34,7 @@ func TestASuspendedSourceKeepsItsPages(t *testing.T) {
 	repository := f.repository(example("docs-repository"))
 	f.gitRepository("handbook", repository)
 	f.sourceView("handbook", "handbook", "docs")
+	f.settled("handbook")
 	old := f.ready("handbook").Status.LastAppliedRevision
 
 	f.patch(&sourcev1.GitRepository{}, "handbook", `{"spec":{"suspend":true}}`)
@@ -50,6 +53,7 @@ func TestASuspendedKustomizationIsLeftAlone(t *testing.T) {
 	repository := f.repository(example("beside-its-pages"))
 	f.apply("beside-its-pages", repository)
 	f.applied("team", "")
+	f.settled("runbook")
 	old := f.ready("runbook").Status.LastAppliedRevision
 
 	f.patch(newKustomization(), "team", `{"spec":{"suspend":true}}`)
