@@ -30,13 +30,18 @@ run: ## Show the controller at work on a control plane of its own, until Ctrl-C.
 
 ##@ Development
 
-# PORT is where it is served, and NAME the view's name if there are several.
+# PORT is where it is served, NAME the view's name if there are several, and FROM the
+# folder in which its paths begin, if that isn't the one that it is in.
 PORT ?= 3000
 .PHONY: preview
 preview: build-fn bin/mdbook bin/kustomize ## Serve the book of the view VIEW=path on this machine, as its pods would, and follow edits.
 	@go -C test build -o "$(CURDIR)/bin/preview" ./preview/cmd/preview
-	@exec bin/preview -view '$(VIEW)' -name '$(NAME)' -port $(PORT) \
+	@exec bin/preview -view '$(VIEW)' -from '$(FROM)' -name '$(NAME)' -port $(PORT) \
 	  -fn "$(CURDIR)/bin/fn" -kustomize "$(CURDIR)/bin/kustomize" -mdbook "$(CURDIR)/bin/mdbook"
+
+.PHONY: docs
+docs: bin/mdbook ## Build the documentation as a book, into bin/docs.
+	bin/mdbook build docs
 
 .PHONY: generate
 generate: bin/controller-gen bin/crd-schema bin/crd-ref-docs ## Regenerate deepcopy functions, CRD, JSON schema, API reference.

@@ -18,7 +18,7 @@ func TestCommandsInTheDocumentation(t *testing.T) {
 	commands := 0
 	for _, p := range pages(t) {
 		dir := repository
-		if example, ok := strings.CutPrefix(path.Dir(p.path), "examples/"); ok {
+		if example, ok := strings.CutPrefix(path.Dir(p.path), "examples/"); ok && example != thisDocumentation {
 			dir = copyOf(t, example)
 		}
 		for _, b := range p.blocks("console") {

@@ -3,6 +3,7 @@ package examples
 import (
 	"bytes"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path"
@@ -24,9 +25,8 @@ import (
 	"github.com/zoetrope/markdown-view/generator/book"
 )
 
-// documentation is what is tested beside each example's own README: its paths
-// below the root of the source tree.
-var documentation = []string{"README.md", "CONTRIBUTING.md", "docs/benchmarks.md", "docs/controller.md", "docs/customize.md", "docs/e2e.md", "docs/flux.md", "docs/function.md", "docs/markdownview.md", "examples/README.md"}
+// documentation is what is tested: patterns of paths below the root of the source tree.
+var documentation = []string{"*.md", "docs/*.md", "examples/README.md", "examples/*/README.md", "test/README.md"}
 
 // page is a Markdown file of the documentation.
 type page struct {
@@ -35,24 +35,23 @@ type page struct {
 	root   ast.Node
 }
 
-// pages returns the documentation with the examples' READMEs.
+// pages returns the documentation.
 func pages(t *testing.T) []page {
 	t.Helper()
-	readmes, err := filepath.Glob("*/README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	paths := documentation
-	for _, readme := range readmes {
-		paths = append(paths, "examples/"+filepath.ToSlash(readme))
-	}
+	tree := os.DirFS(repository)
 	var list []page
-	for _, p := range paths {
-		source, err := os.ReadFile(filepath.Join(repository, p))
-		if err != nil {
-			t.Fatal(err)
+	for _, pattern := range documentation {
+		paths, err := fs.Glob(tree, pattern)
+		if err != nil || len(paths) == 0 {
+			t.Fatalf("%s: %d files, %v", pattern, len(paths), err)
 		}
-		list = append(list, page{path: p, source: source, root: goldmark.DefaultParser().Parse(text.NewReader(source))})
+		for _, p := range paths {
+			source, err := fs.ReadFile(tree, p)
+			if err != nil {
+				t.Fatal(err)
+			}
+			list = append(list, page{path: p, source: source, root: goldmark.DefaultParser().Parse(text.NewReader(source))})
+		}
 	}
 	return list
 }
@@ -88,24 +87,6 @@ func (p page) walk(visit func(ast.Node)) {
 		}
 		return ast.WalkContinue, nil
 	})
-}
-
-func TestLinksInTheDocumentationLeadSomewhere(t *testing.T) {
-	for _, p := range pages(t) {
-		p.walk(func(n ast.Node) {
-			link, ok := n.(*ast.Link)
-			if !ok {
-				return
-			}
-			target, _, _ := strings.Cut(string(link.Destination), "#")
-			if target == "" || strings.Contains(target, "://") {
-				return
-			}
-			if _, err := os.Stat(filepath.Join(repository, filepath.Dir(p.path), target)); err != nil {
-				t.Errorf("%s: link to %s: %v", p.path, link.Destination, err)
-			}
-		})
-	}
 }
 
 func TestManifestsInTheDocumentationAreValid(t *testing.T) {

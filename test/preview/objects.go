@@ -28,16 +28,35 @@ type Input struct {
 	Path string
 	// Name is the view's; empty if it is the only one.
 	Name string
+	// From is where the function is run: the folder in which the view's paths begin. By default
+	// it is that of the file.
+	From string
 	// Function and Kustomize are the programs. Kustomize is for a folder.
 	Function, Kustomize string
 }
 
 // folder is where the view's paths begin.
 func (i Input) folder() string {
-	if isFolder(i.Path) {
+	switch {
+	case isFolder(i.Path):
 		return i.Path
+	case i.From != "":
+		return i.From
 	}
 	return filepath.Dir(i.Path)
+}
+
+// file is the view's path from there.
+func (i Input) file() (string, error) {
+	folder, err := filepath.Abs(i.folder())
+	if err != nil {
+		return "", err
+	}
+	path, err := filepath.Abs(i.Path)
+	if err != nil {
+		return "", err
+	}
+	return filepath.Rel(folder, path)
 }
 
 func isFolder(path string) bool {
@@ -51,14 +70,17 @@ func isFolder(path string) bool {
 func (i Input) expand(ctx context.Context) ([]byte, string, error) {
 	var notes bytes.Buffer
 	var objects []byte
-	var err error
+	file, err := i.file()
+	if err != nil {
+		return nil, "", err
+	}
 	if isFolder(i.Path) {
 		objects, err = run(ctx, i.Path, nil, &notes, i.Kustomize, "build", "--enable-alpha-plugins", "--enable-exec", ".")
 		if err == nil && holdsView(objects) {
 			objects, err = run(ctx, i.Path, bytes.NewReader(objects), &notes, i.Function, "-")
 		}
 	} else {
-		objects, err = run(ctx, i.folder(), nil, &notes, i.Function, filepath.Base(i.Path))
+		objects, err = run(ctx, i.folder(), nil, &notes, i.Function, file)
 	}
 	return objects, notes.String(), err
 }

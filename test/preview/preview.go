@@ -51,6 +51,9 @@ type Options struct {
 func Serve(ctx context.Context, o Options) error {
 	s := &server{Options: o}
 	defer s.stop()
+	if o.From != "" && isFolder(o.Path) {
+		return errors.New("FROM is for the file of a view: a kustomization is built where it is")
+	}
 	if err := free(ctx, o.Port); err != nil {
 		return err
 	}

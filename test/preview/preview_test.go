@@ -225,6 +225,22 @@ func TestAPreviewFollowsEdits(t *testing.T) {
 	p.serves(t, "start.html", "Second title")
 }
 
+func TestAPreviewRunsTheFunctionWhereItIsTold(t *testing.T) {
+	o := programs(t)
+	o.From = t.TempDir()
+	o.Path = filepath.Join(o.From, "deploy", "view.yaml")
+	written{
+		"deploy/view.yaml": folderView,
+		"docs/SUMMARY.md":  "- [Start](start.md)\n",
+		"docs/start.md":    "# First edition\n\n[gone](gone.md)\n",
+	}.in(t, o.From)
+	p := start(t, o)
+	p.serves(t, "start.html", "First edition")
+	p.says(t, "MarkdownView handbook (deploy/view.yaml)")
+	written{"docs/start.md": "# Second edition\n"}.in(t, o.From)
+	p.serves(t, "start.html", "Second edition")
+}
+
 func TestAPreviewAssemblesLargeFiles(t *testing.T) {
 	o := programs(t)
 	project := t.TempDir()
@@ -272,6 +288,13 @@ func TestAPreviewThatCanNotBeginSaysWhy(t *testing.T) {
 			}
 		})
 	}
+	t.Run("a kustomization that isn't run where it is", func(t *testing.T) {
+		o := programs(t)
+		o.Path, o.From = t.TempDir(), t.TempDir()
+		if err := Serve(t.Context(), o); err == nil || !strings.Contains(err.Error(), "FROM is for the file of a view") {
+			t.Errorf("got %v", err)
+		}
+	})
 	t.Run("one of two can be chosen", func(t *testing.T) {
 		o := programs(t)
 		o.Path, o.Name = filepath.Join(t.TempDir(), "view.yaml"), "two"

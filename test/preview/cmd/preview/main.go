@@ -17,6 +17,7 @@ import (
 func main() {
 	var options preview.Options
 	flag.StringVar(&options.Path, "view", "", "the file that the MarkdownView is in, or the folder of a kustomization")
+	flag.StringVar(&options.From, "from", "", "the folder in which the paths of a view in a file begin; by default that of the file")
 	flag.StringVar(&options.Name, "name", "", "the MarkdownView's name, if there are several")
 	flag.StringVar(&options.Function, "fn", "fn", "the function's program")
 	flag.StringVar(&options.Kustomize, "kustomize", "kustomize", "kustomize's program")
