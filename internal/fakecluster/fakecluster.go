@@ -74,7 +74,7 @@ func New(t testing.TB, label, value string, indexes []Index, objects ...client.O
 	for _, index := range indexes {
 		builder = builder.WithIndex(index.Object, index.Name, index.Values)
 	}
-	for _, object := range []client.Object{&corev1.ConfigMap{}, &appsv1.Deployment{}, &corev1.Service{}} {
+	for _, object := range []client.Object{&corev1.ConfigMap{}, &appsv1.Deployment{}, &corev1.Service{}, &v1.MarkdownView{}} {
 		builder = builder.WithIndex(object, metav1.ObjectNameField, func(o client.Object) []string { return []string{o.GetName()} })
 	}
 	store := builder.Build()

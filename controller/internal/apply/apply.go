@@ -88,6 +88,7 @@ func (a *Applier) Plan(ctx context.Context, view *v1.MarkdownView, desired []Des
 		}
 		settled = !changed
 	}
+	predecessor := isUnknown
 	for i := range desired {
 		c, err := a.read(ctx, &desired[i], written)
 		if err != nil {
@@ -95,7 +96,10 @@ func (a *Applier) Plan(ctx context.Context, view *v1.MarkdownView, desired []Des
 		}
 		s := &situation{child: c, view: view, mode: mode, settled: settled, last: last[c.String()]}
 		s.now = a.Clock.Now()
-		s.recent = a.Clock.Since(view.CreationTimestamp.Time) < collectionTime
+		if predecessor, err = a.findPredecessor(ctx, view, c.live, predecessor); err != nil {
+			return nil, err
+		}
+		s.predecessor = predecessor
 		s.stale = written.isStale(s.String(), c.live.GetResourceVersion(), a.Clock.Now())
 		s.starting, s.restarted = starting, restarted
 		s.withinInterval = a.Clock.Since(s.last.at) < view.Spec.Interval.Duration
@@ -353,33 +357,39 @@ func (a *Applier) read(ctx context.Context, desired *Desired, written *Expectati
 	return cached, nil
 }
 
-// lookUp reads the metadata of what has the child's name: from the cache of all, if there
-// is one, and when that doesn't agree with the API server from there.
+// lookUp reads the metadata of what has the child's name, and finds out whose that is.
 func (a *Applier) lookUp(ctx context.Context, s *situation) error {
-	s.existing = nil
-	if s.metadataCached && !s.done.lookedAgain {
-		existing := &metav1.PartialObjectMetadata{}
-		existing.SetGroupVersionKind(s.gvk)
-		err := a.Metadata.Get(ctx, client.ObjectKeyFromObject(s.live), existing)
-		if err == nil {
-			s.existing = existing
-		}
-		return client.IgnoreNotFound(err)
+	existing, err := a.lookUpMetadata(ctx, s)
+	if s.existing = existing; existing == nil || err != nil {
+		return err
 	}
-	found, err := a.metadataOf(ctx, s.child)
-	s.existing = found
+	s.predecessor, err = a.findPredecessor(ctx, s.view, existing, s.predecessor)
 	return err
 }
 
-// metadataOf asks the API server for the metadata of what has the child's name; nil if
+// lookUpMetadata reads from the cache of all metadata, if there is one, and when that
+// doesn't agree with the API server from there.
+func (a *Applier) lookUpMetadata(ctx context.Context, s *situation) (*metav1.PartialObjectMetadata, error) {
+	if s.metadataCached && !s.done.lookedAgain {
+		existing := &metav1.PartialObjectMetadata{}
+		existing.SetGroupVersionKind(s.gvk)
+		if err := a.Metadata.Get(ctx, client.ObjectKeyFromObject(s.live), existing); err != nil {
+			return nil, client.IgnoreNotFound(err)
+		}
+		return existing, nil
+	}
+	return a.metadataOf(ctx, s.gvk, s.live)
+}
+
+// metadataOf asks the API server for the metadata of what has an object's name; nil if
 // there is nothing.
-func (a *Applier) metadataOf(ctx context.Context, c *child) (*metav1.PartialObjectMetadata, error) {
+func (a *Applier) metadataOf(ctx context.Context, kind schema.GroupVersionKind, object client.Object) (*metav1.PartialObjectMetadata, error) {
 	// A list, which needs no right beside that to watch.
 	var list metav1.PartialObjectMetadataList
-	list.SetGroupVersionKind(c.gvk.GroupVersion().WithKind(c.gvk.Kind + "List"))
-	err := a.APIReader.List(ctx, &list, client.InNamespace(c.live.GetNamespace()), client.MatchingFields{metav1.ObjectNameField: c.live.GetName()})
+	list.SetGroupVersionKind(kind.GroupVersion().WithKind(kind.Kind + "List"))
+	err := a.APIReader.List(ctx, &list, client.InNamespace(object.GetNamespace()), client.MatchingFields{metav1.ObjectNameField: object.GetName()})
 	if err != nil {
-		return nil, fmt.Errorf("look up %s: %w", c, err)
+		return nil, fmt.Errorf("look up %s %s: %w", kind.Kind, object.GetName(), err)
 	}
 	if len(list.Items) == 0 {
 		return nil, nil

@@ -30,7 +30,7 @@ func (a *Applier) Copies(ctx context.Context, view *v1.MarkdownView, desired []D
 		if err != nil {
 			return nil, err
 		}
-		if !changesPages(c) || checkOwnership(view, c.gvk, c.live, false) != nil {
+		if !changesPages(c) || checkOwnership(view, c.gvk, c.live, isUnknown) != nil {
 			continue
 		}
 		existing, err := a.copyOf(ctx, view, desired[i].Name, written)

@@ -1,6 +1,7 @@
 package apply
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"time"
@@ -30,17 +31,18 @@ func ownershipError(object, reason string) error {
 // checkOwnership returns an error unless a view may change an existing object: one that
 // it owns, that carries its labels and has no controller, as the function's output does,
 // or that lost both and that we have applied for the view. With the adopt annotation the
-// labels don't matter. recent means that the view was made a short time ago.
-func checkOwnership(view *v1.MarkdownView, kind schema.GroupVersionKind, live metav1.Object, recent bool) error {
+// labels don't matter. An orphan is as one without a controller.
+func checkOwnership(view *v1.MarkdownView, kind schema.GroupVersionKind, live metav1.Object, predecessor predecessor) error {
 	name := kind.Kind + " " + live.GetName()
-	if owner := metav1.GetControllerOf(live); owner != nil {
-		switch {
-		case owner.UID == view.UID:
-			return nil
-		case recent && owner.Kind == v1.Kind && owner.Name == view.Name:
-			return &outcome.Error{State: outcome.Progressing, Reason: v1.ProgressingReason, Retry: predecessorRecheck,
-				Message: "waiting for the garbage collection of " + name + ", which belongs to a deleted view of the same name"}
-		}
+	owner, itsPredecessors := metav1.GetControllerOf(live), isPredecessors(view, live)
+	switch {
+	case owner == nil, itsPredecessors && predecessor == isGone:
+	case owner.UID == view.UID:
+		return nil
+	case itsPredecessors && predecessor == isCollected:
+		return &outcome.Error{State: outcome.Progressing, Reason: v1.ProgressingReason, Retry: predecessorRecheck,
+			Message: "waiting for the garbage collection of " + name + ", which belongs to a deleted view of the same name"}
+	default:
 		return ownershipError(name, fmt.Sprintf("is controlled by %s %s: rename the view, or delete the object", owner.Kind, owner.Name))
 	}
 	if CarriesLabels(live, view.Name) || Adopts(view) || isListed(view, kind, live.GetName()) && appliedByUs(live) {
@@ -49,13 +51,60 @@ func checkOwnership(view *v1.MarkdownView, kind schema.GroupVersionKind, live me
 	return ownershipError(name, fmt.Sprintf("was not generated from this view: rename the view, delete the object, or set the view's annotation %s to \"true\" to take it over", v1.AdoptAnnotation))
 }
 
+// predecessor is what is known of another view of a view's name.
+type predecessor int
+
 const (
-	// collectionTime is how long a view waits for the objects of one of its name that
-	// was deleted before it was made; after that somebody has to look.
-	collectionTime = 2 * time.Minute
+	// isUnknown: it may be there, and the cache be behind.
+	isUnknown predecessor = iota
+	// isCollected: it was deleted a short time ago, and what it has is being deleted.
+	isCollected
+	// isGone: the API server has the view itself by that name, and what its predecessor had
+	// is nobody's.
+	isGone
+)
+
+const (
+	// collectionTime is how long a view waits for the garbage collection of the objects of
+	// one of its name that was deleted before it was made. The collector never deletes
+	// them if it has missed that the view is another one, as while its watch is away.
+	collectionTime = 30 * time.Second
 	// predecessorRecheck is how soon it is looked at them again.
 	predecessorRecheck = 2 * time.Second
 )
+
+// isPredecessors reports whether the controller of an object is another view of a view's
+// name.
+func isPredecessors(view *v1.MarkdownView, object metav1.Object) bool {
+	owner := metav1.GetControllerOfNoCopy(object)
+	return owner != nil && owner.UID != view.UID && owner.Kind == v1.Kind && owner.Name == view.Name && isOurGroup(owner.APIVersion)
+}
+
+// isOurGroup reports whether an API version is one of our group.
+func isOurGroup(apiVersion string) bool {
+	version, err := schema.ParseGroupVersion(apiVersion)
+	return err == nil && version.Group == v1.GroupVersion.Group
+}
+
+// findPredecessor finds out about the view that an object belongs to, if that is another
+// one of the view's name. There is one of a name at a time: the API server is asked whether
+// that is the view, unless known says so already.
+func (a *Applier) findPredecessor(ctx context.Context, view *v1.MarkdownView, object metav1.Object, known predecessor) (predecessor, error) {
+	switch {
+	case known == isGone || !isPredecessors(view, object):
+		return known, nil
+	case a.Clock.Since(view.CreationTimestamp.Time) < collectionTime:
+		return isCollected, nil
+	}
+	current, err := a.metadataOf(ctx, v1.GroupVersion.WithKind(v1.Kind), view)
+	switch {
+	case err != nil:
+		return isUnknown, err
+	case current == nil || current.UID != view.UID:
+		return isUnknown, &outcome.Error{State: outcome.Unreported, Retry: staleRecheck, Message: "the view was deleted, which the cache doesn't show yet"}
+	}
+	return isGone, nil
+}
 
 // InventoryID names an object in a view's inventory.
 func InventoryID(namespace, name string, kind schema.GroupVersionKind) string {

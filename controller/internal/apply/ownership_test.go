@@ -2,6 +2,7 @@ package apply
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -38,7 +39,7 @@ func TestCheckOwnership(t *testing.T) {
 	applied := []metav1.ManagedFieldsEntry{{Manager: "markdown-view-controller", Operation: metav1.ManagedFieldsOperationApply}}
 	listed := view.DeepCopy()
 	listed.Status.Inventory = &v1.Inventory{Entries: []v1.InventoryEntry{{ID: "_viewer-docs__Service"}}}
-	predecessors := []metav1.OwnerReference{{Kind: "MarkdownView", Name: "docs", UID: "before", Controller: new(true)}}
+	predecessors := []metav1.OwnerReference{{APIVersion: "view.zoetrope.github.io/v1", Kind: "MarkdownView", Name: "docs", UID: "before", Controller: new(true)}}
 	tests := map[string]struct {
 		view *v1.MarkdownView
 		live metav1.ObjectMeta
@@ -69,7 +70,43 @@ func TestCheckOwnership(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			got := ""
 			test.live.Name = "viewer-docs"
-			if err := checkOwnership(test.view, corev1.SchemeGroupVersion.WithKind("Service"), &test.live, true); err != nil {
+			if err := checkOwnership(test.view, corev1.SchemeGroupVersion.WithKind("Service"), &test.live, isCollected); err != nil {
+				got = err.Error()
+			}
+			if got != test.want {
+				t.Errorf("got %q, want %q", got, test.want)
+			}
+		})
+	}
+}
+
+func TestCheckOwnershipOfOrphans(t *testing.T) {
+	const controlled = "Service viewer-docs exists and is controlled by MarkdownView docs: rename the view, or delete the object"
+	view := &v1.MarkdownView{ObjectMeta: metav1.ObjectMeta{Name: "docs", UID: "ours"}}
+	of := func(apiVersion, name string) metav1.ObjectMeta {
+		return metav1.ObjectMeta{Name: "viewer-docs", Labels: generator.Labels("docs"), OwnerReferences: []metav1.OwnerReference{
+			{APIVersion: apiVersion, Kind: "MarkdownView", Name: name, UID: "before", Controller: new(true)},
+		}}
+	}
+	unlabelled := of("view.zoetrope.github.io/v1", "docs")
+	unlabelled.Labels = nil
+	tests := map[string]struct {
+		live        metav1.ObjectMeta
+		predecessor predecessor
+		want        string
+	}{
+		"one of a view of the name that is gone":                  {of("view.zoetrope.github.io/v1", "docs"), isGone, ""},
+		"one of an older version of the API":                      {of("view.zoetrope.github.io/v1beta1", "docs"), isGone, ""},
+		"one of a view of the name of which nothing is known":     {of("view.zoetrope.github.io/v1", "docs"), isUnknown, controlled},
+		"one of a view of the name that is gone, without labels":  {unlabelled, isGone, notGenerated},
+		"one of a view of another name":                           {of("view.zoetrope.github.io/v1", "other"), isGone, strings.Replace(controlled, "MarkdownView docs", "MarkdownView other", 1)},
+		"one of somebody else's kind of the name":                 {of("example.com/v1", "docs"), isGone, controlled},
+		"one of somebody else's kind, while a view is waited for": {of("example.com/v1", "docs"), isCollected, controlled},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			got := ""
+			if err := checkOwnership(view, corev1.SchemeGroupVersion.WithKind("Service"), &test.live, test.predecessor); err != nil {
 				got = err.Error()
 			}
 			if got != test.want {

@@ -78,8 +78,9 @@ type situation struct {
 	withinInterval bool
 	// now is when this is.
 	now time.Time
-	// recent means that the view was made a short time ago.
-	recent bool
+	// predecessor is what is known of the other view of the view's name that the object
+	// belongs to, if it belongs to one.
+	predecessor predecessor
 	// stale means that the API server is known to have another version than the cache.
 	stale bool
 	// starting means that there are pods that aren't ready.
@@ -166,7 +167,7 @@ func planMissing(s *situation) action {
 // refuseForeign refuses a child whose name an object has that isn't the view's. What the
 // view has applied is looked at again first: the cache of metadata doesn't tell who did.
 func refuseForeign(s *situation, object metav1.Object) (refusal action, refused bool) {
-	err := checkOwnership(s.view, s.gvk, object, s.recent)
+	err := checkOwnership(s.view, s.gvk, object, s.predecessor)
 	if err != nil && !s.exists() && !s.done.lookedAgain && isListed(s.view, s.gvk, object.GetName()) && metav1.GetControllerOf(object) == nil {
 		return action{verb: lookUp, reason: "it was the view's, and may still be"}, true
 	}

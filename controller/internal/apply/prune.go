@@ -24,7 +24,11 @@ func (a *Applier) Prune(ctx context.Context, view *v1.MarkdownView, wanted []str
 	for i := range list.Items {
 		configMap := &list.Items[i]
 		object := "ConfigMap " + configMap.Name
-		if !prunable(view, configMap, wanted) || view.DriftMode() != v1.DriftDetectionEnabled && !appliedByUs(configMap) || written.isDeleted(object, configMap.UID, a.Clock.Now()) {
+		prunable, err := a.prunable(ctx, view, configMap, wanted)
+		if err != nil {
+			return deleted, err
+		}
+		if !prunable || view.DriftMode() != v1.DriftDetectionEnabled && !appliedByUs(configMap) || written.isDeleted(object, configMap.UID, a.Clock.Now()) {
 			continue
 		}
 		preconditions := client.Preconditions{UID: &configMap.UID, ResourceVersion: &configMap.ResourceVersion}
@@ -39,16 +43,24 @@ func (a *Applier) Prune(ctx context.Context, view *v1.MarkdownView, wanted []str
 }
 
 // prunable reports whether a ConfigMap with a view's labels held pages of the view, or a
-// copy of them, and isn't wanted any more. Without a controller it must have the name of a
-// shard or of its copy.
-func prunable(view *v1.MarkdownView, configMap *corev1.ConfigMap, wanted []string) bool {
+// copy of them, and isn't wanted any more. Without a controller, and as what another view of
+// the name has left, it must have the name of a shard or of its copy.
+func (a *Applier) prunable(ctx context.Context, view *v1.MarkdownView, configMap *corev1.ConfigMap, wanted []string) (bool, error) {
 	pages, isCopy := generator.CutLast(configMap.Name, view.Name)
 	if !isCopy {
 		pages = configMap.Name
 	}
 	if slices.Contains(wanted, pages) || !configMap.DeletionTimestamp.IsZero() {
-		return false
+		return false, nil
 	}
-	return metav1.IsControlledBy(configMap, view) ||
-		metav1.GetControllerOf(configMap) == nil && generator.IsPagesName(pages, view.Name)
+	switch {
+	case metav1.IsControlledBy(configMap, view):
+		return true, nil
+	case !generator.IsPagesName(pages, view.Name):
+		return false, nil
+	case metav1.GetControllerOf(configMap) == nil:
+		return true, nil
+	}
+	predecessor, err := a.findPredecessor(ctx, view, configMap, isUnknown)
+	return predecessor == isGone, err
 }

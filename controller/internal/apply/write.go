@@ -36,7 +36,7 @@ func (a *Applier) write(ctx context.Context, s *situation, next action, refused 
 		switch {
 		case !s.exists():
 			uid, version = s.existing.GetUID(), s.existing.GetResourceVersion()
-		case s.restless:
+		case s.restless && !isPredecessors(s.view, s.live):
 			version = "" // it is the same object, and only our own fields are set
 		}
 		s.refusal = a.serverSideApply(ctx, s.child, uid, version)
@@ -139,7 +139,7 @@ func (a *Applier) managedFields(ctx context.Context, c *child) ([]metav1.Managed
 	if all := c.live.GetManagedFields(); !slices.ContainsFunc(all, func(entry metav1.ManagedFieldsEntry) bool { return isDigested(&entry) }) && len(all) < maxManagers {
 		return all, nil
 	}
-	found, err := a.metadataOf(ctx, c)
+	found, err := a.metadataOf(ctx, c.gvk, c.live)
 	switch {
 	case err != nil:
 		return nil, err

@@ -121,5 +121,9 @@ func controllerOnly(object metav1.Object) []metav1.OwnerReference {
 	if owner == nil {
 		return nil
 	}
-	return []metav1.OwnerReference{{Kind: owner.Kind, Name: owner.Name, UID: owner.UID, Controller: new(true)}}
+	kept := metav1.OwnerReference{Kind: owner.Kind, Name: owner.Name, UID: owner.UID, Controller: new(true)}
+	if owner.Kind == v1.Kind {
+		kept.APIVersion = owner.APIVersion // one of its names of somebody else's isn't a view
+	}
+	return []metav1.OwnerReference{kept}
 }
