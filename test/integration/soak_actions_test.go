@@ -61,18 +61,8 @@ func init() { // the actions refer to the soak, which refers to them
 		{name: "kill the API server", weight: 1, cluster: func(s *soak) {
 			s.must(s.component(cluster.APIServer).Kill(s.Context()))
 			s.must(s.component(cluster.APIServer).Start(s.Context()))
-			s.restartCollector()
 		}},
 	}
-}
-
-// restartCollector has the cluster's garbage collector look at everything anew: what
-// belonged to an object that was replaced by one of its name while the collector's watch was
-// away is never collected otherwise.
-func (s *soak) restartCollector() {
-	s.Helper()
-	s.must(s.component(cluster.ControllerManager).Kill(s.Context()))
-	s.must(s.component(cluster.ControllerManager).Start(s.Context()))
 }
 
 // outage freezes a component for some seconds: less than leases last, or the cluster's own
@@ -87,7 +77,6 @@ func (s *soak) outage(name string) {
 	}
 	s.must(s.component(name).Resume(s.Context()))
 	s.must(s.Cluster.Ready(s.Context()))
-	s.restartCollector()
 }
 
 func (s *soak) editPage(v *soakView) string {
@@ -176,7 +165,7 @@ func (s *soak) squat(v *soakView) string {
 	case v.exists || v.taken != nil:
 		return "which isn't free"
 	}
-	clustertest.Eventually(s.T, soakPatience, clustertest.Often, "the objects of a deleted view to be collected"+v.story(s), v.leftovers)
+	s.collected(v)
 	v.taken, v.squatted = s.stranger(v.tenant, 0, v.name), true
 	return "taken"
 }
@@ -194,6 +183,13 @@ func (s *soak) object(v *soakView) client.Object {
 	return &corev1.Service{ObjectMeta: meta}
 }
 
+// lose notes that what was served may be lost: of pages the controller knows digests only.
+func (v *soakView) lose(object client.Object) {
+	if _, ofPages := object.(*corev1.ConfigMap); ofPages {
+		v.lost = true
+	}
+}
+
 // mayTouch reports whether an object is the view's to lose, not a stranger's.
 func (v *soakView) mayTouch() bool { return v.taken == nil }
 
@@ -203,6 +199,7 @@ func (s *soak) deleteObject(v *soakView) string {
 		return "which isn't its own"
 	}
 	s.must(client.IgnoreNotFound(s.Client.Delete(s.Context(), object)))
+	v.lose(object)
 	return fmt.Sprintf("%T", object)
 }
 
@@ -228,6 +225,7 @@ func (s *soak) editObject(v *soakView) string {
 		patch = []string{`{"spec": {"ports": [{"name": "http", "port": 81, "protocol": "TCP", "targetPort": 99}]}}`, `{"metadata": {"labels": {"team": "theirs"}}}`}[which]
 	}
 	s.patch(object, patch)
+	v.lose(object)
 	return fmt.Sprintf("%T %s", object, patch)
 }
 
@@ -243,6 +241,7 @@ func (s *soak) relabelObject(v *soakView) string {
 		`{"metadata": {"annotations": {"config.kubernetes.io/local-config": "true"}, "labels": {"app.kubernetes.io/created-by": null}}}`,
 	}[which]
 	s.patch(object, patch)
+	v.lose(object)
 	return fmt.Sprintf("%T %s", object, patch)
 }
 
@@ -253,6 +252,7 @@ func (s *soak) disownObject(v *soakView) string {
 		return "not: it may not be repaired"
 	}
 	s.patch(object, `{"metadata": {"labels": null, "ownerReferences": null}}`)
+	v.lose(object)
 	clustertest.Eventually(s.T, soakPatience, clustertest.Often, fmt.Sprintf("%T to belong to its view again%s", object, v.story(s)), func() string {
 		if v.tenant.get(object, object.GetName()) && len(object.GetOwnerReferences()) == 0 {
 			return "it doesn't"

@@ -36,8 +36,17 @@ func (s *soak) holds() {
 	s.Helper()
 	deadline := time.Now().Add(soakPatience)
 	for _, view := range s.views {
+		view.excuse = ""
 		clustertest.Eventually(s.T, max(time.Until(deadline), 10*time.Second), 200*time.Millisecond,
 			"a view to be as the model says"+view.story(s), func() string { return view.differs(s) })
+		if view.excuse != "" {
+			s.happens("it isn't kept what was served: " + view.excuse)
+		}
+	}
+	for _, view := range s.views {
+		if !view.exists && view.taken == nil {
+			s.collected(view)
+		}
 	}
 	for _, stranger := range s.strangers {
 		if touched := stranger.touched(); touched != "" {
@@ -60,8 +69,6 @@ func (v *soakView) differs(s *soak) string {
 	switch {
 	case exists != v.exists:
 		return fmt.Sprintf("it exists: %t", exists)
-	case !exists && v.taken == nil:
-		return v.leftovers()
 	case !exists:
 		return ""
 	}
@@ -77,7 +84,7 @@ func (v *soakView) differs(s *soak) string {
 		if missing := cmp.Or(v.differsFromFunction(s), v.isntServed()); missing != "" {
 			return missing
 		}
-		v.served = true
+		v.served, v.lost, v.excuse = true, false, ""
 		return ""
 	}
 	if v.served && v.taken == nil {
@@ -175,14 +182,21 @@ func (v *soakView) isntServed() string {
 	return ""
 }
 
+// soakExcuses are how a view says that what was served can't be kept.
+var soakExcuses = []string{"what it held isn't known any more", "is gone, so that no pod of theirs can start"}
+
 // isntKept says what is missing of what was served before the view was broken. Pages that
-// were lost while nobody saw it, or that the API server has forgotten, can't be had again;
-// then the message has to say so.
+// somebody changed or deleted while the controller was away, or that the API server has
+// forgotten, can't be had again; then the message has to say so.
 func (v *soakView) isntKept(message string) string {
 	deployment := &appsv1.Deployment{}
+	said := slices.IndexFunc(soakExcuses, func(excuse string) bool { return strings.Contains(message, excuse) })
 	switch {
-	case strings.Contains(message, "what it held isn't known any more"), strings.Contains(message, "is gone, so that no pod of theirs can start"):
+	case said >= 0 && v.lost:
+		v.excuse = soakExcuses[said]
 		return ""
+	case said >= 0:
+		return "nobody has touched its pages, and it says " + message
 	case !v.tenant.get(deployment, generator.ViewerName(v.name)):
 		return "the Deployment of what was served last isn't there"
 	case !v.tenant.get(&corev1.Service{}, generator.ViewerName(v.name)):
@@ -193,6 +207,30 @@ func (v *soakView) isntKept(message string) string {
 		return fmt.Sprintf("%d of %d replicas serve what was served last, not %d", deployment.Status.ReadyReplicas, *deployment.Spec.Replicas, v.replicas)
 	}
 	return ""
+}
+
+// soakCollection is how long the objects of a deleted view may stay.
+const soakCollection = 40 * time.Second
+
+// collected waits until the objects of a deleted view are. The garbage collector misses, for
+// good, that the view was replaced by one of its name if its watch was away meanwhile. A
+// view takes over what it finds so; of one that was deleted again it stays until the
+// collector is started anew.
+func (s *soak) collected(v *soakView) {
+	s.Helper()
+	limit := time.Now().Add(soakCollection)
+	for v.leftovers() != "" && time.Now().Before(limit) {
+		select {
+		case <-time.After(clustertest.Often):
+		case <-s.Context().Done():
+		}
+	}
+	if v.leftovers() != "" {
+		s.happens("the garbage collector is started anew")
+		s.must(s.component(cluster.ControllerManager).Kill(s.Context()))
+		s.must(s.component(cluster.ControllerManager).Start(s.Context()))
+	}
+	clustertest.Eventually(s.T, soakPatience, clustertest.Often, "the objects of a deleted view to be collected"+v.story(s), v.leftovers)
 }
 
 // wroteItsOwnOnly looks at every write of the controller that the API server has done.

@@ -2,8 +2,10 @@ package integration
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -37,6 +39,7 @@ type soak struct {
 	webhooks   soakWebhooks
 
 	actions  int
+	counts   map[string]int // of what has happened
 	texts    int // each page that is written differs from all before
 	began    cluster.Mark
 	measured []soakMeasure
@@ -59,7 +62,7 @@ func TestSoak(t *testing.T) {
 	f, served := newSourcesCluster(t)
 	served.setUp()
 	t.Logf("seed %d: SOAK=%s SOAK_SEED=%d repeats it", seed, duration, seed)
-	s := &soak{fixture: f, served: served, random: rand.New(rand.NewPCG(seed, seed))}
+	s := &soak{fixture: f, served: served, random: rand.New(rand.NewPCG(seed, seed)), counts: map[string]int{}}
 	s.start()
 	// What is checked at the end takes its time, too.
 	end := time.Now().Add(duration)
@@ -81,6 +84,9 @@ func TestSoak(t *testing.T) {
 	s.measure()
 	s.staysFlat()
 	t.Logf("%d actions; seed %d", s.actions, seed)
+	for _, name := range slices.Sorted(maps.Keys(s.counts)) {
+		t.Logf("%5d times: %s", s.counts[name], name)
+	}
 }
 
 // soakSettings skips the test unless it is asked for.
@@ -145,6 +151,9 @@ func (s *soak) text(v *soakView) string {
 	return fmt.Sprintf("# Page %d of %s\n%s", s.texts, v.name, strings.Repeat("\nA line.  \n", s.random.IntN(20)))
 }
 
+// happens counts what happens.
+func (s *soak) happens(what string) { s.counts[what]++ }
+
 // act does the next action.
 func (s *soak) act(withRestarts bool) {
 	s.Helper()
@@ -166,9 +175,13 @@ func (s *soak) act(withRestarts bool) {
 			return
 		case action.do == nil:
 			s.happened = append(s.happened, line)
+			s.happens(action.name)
 			action.cluster(s)
 		default:
 			detail := action.do(s, view)
+			if !strings.HasPrefix(detail, "not: ") && !strings.HasPrefix(detail, "which ") {
+				s.happens(action.name)
+			}
 			view.actions = append(view.actions, strings.TrimSpace(line+" "+detail))
 		}
 		break // out of the loop
