@@ -51,9 +51,9 @@ type archiveError struct{ error }
 // Unwrap returns what is wrong.
 func (e archiveError) Unwrap() error { return e.error }
 
-// fetch returns what an artifact takes of the disk in dir, which it makes, on behalf of a
-// namespace.
-func (f *fetcher) fetch(ctx context.Context, namespace, address string, artifact *meta.Artifact, dir string) (int64, error) {
+// fetch returns what an artifact takes of the disk in dir, which it makes. It is unpacked in
+// its turn.
+func (f *fetcher) fetch(ctx context.Context, turn *unpacking, address string, artifact *meta.Artifact, dir string) (int64, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, f.limits.Timeout, fmt.Errorf("it takes longer than %s", f.limits.Timeout))
 	defer cancel()
 	archive, err := os.CreateTemp(filepath.Dir(dir), "download-*")
@@ -67,10 +67,10 @@ func (f *fetcher) fetch(ctx context.Context, namespace, address string, artifact
 	if err := f.download(ctx, address, artifact.Digest, archive); err != nil {
 		return 0, causeOr(ctx, err)
 	}
-	if err := f.unpacking.acquire(ctx, namespace); err != nil {
+	if err := f.unpacking.acquire(ctx, turn); err != nil {
 		return 0, err
 	}
-	defer f.unpacking.release(namespace)
+	defer f.unpacking.release(turn)
 	if _, err := archive.Seek(0, io.SeekStart); err != nil {
 		return 0, err
 	}

@@ -18,14 +18,18 @@ type Limits struct {
 	Kept int
 	// Timeout is how long a fetch may take, with all that is done to an archive; 30 seconds.
 	Timeout time.Duration
-	// Quick is how long a fetch may take before it counts as one that takes long; 2 seconds.
-	Quick time.Duration
-	// Fetches is how many artifacts are fetched at once, half of them those that take long; 12.
+	// Quick is how long a fetch from a source that is known to be quick may take before it
+	// counts as one that takes long; 2 seconds. Probe is the same of other sources; half a
+	// second.
+	Quick, Probe time.Duration
+	// Fetches is how many artifacts are fetched at once; 12. Half of them are those that take
+	// long, at most, and a quarter is left to sources that are known to be quick.
 	Fetches int
 	// FetchesOfNamespace is how many of them may be of sources in one namespace; 2.
 	FetchesOfNamespace int
-	// Unpacked is how many archives are unpacked at once, one for each namespace; 3. With
-	// Fetches it bounds what is on the disk beside what is kept.
+	// Unpacked is how many archives are unpacked at once, one for each namespace, of which one
+	// is left to sources that are known to be quick; 3. With Fetches it bounds what is on the
+	// disk beside what is kept.
 	Unpacked int
 }
 
@@ -50,6 +54,9 @@ func (l Limits) orDefault() Limits {
 	}
 	if l.Quick == 0 {
 		l.Quick = 2 * time.Second
+	}
+	if l.Probe == 0 {
+		l.Probe = 500 * time.Millisecond
 	}
 	if l.Fetches == 0 {
 		l.Fetches = 12

@@ -7,70 +7,81 @@ import (
 )
 
 // slots are held while unpacking, one for each namespace at most: archives that take long
-// hold up their own namespace's.
+// hold up their own namespace's. One of them is left to those that are quick.
 type slots struct {
 	mu      sync.Mutex
-	free    int
-	held    map[string]bool // by namespace
-	waiting []*slotRequest
+	count   int
+	held    []*unpacking
+	waiting []*unpacking
 }
 
-// slotRequest is granted by closing its channel.
-type slotRequest struct {
+// unpacking is an archive's wish to be unpacked.
+type unpacking struct {
 	namespace string
-	granted   chan struct{}
+	quick     bool
+	// granted is closed when there is a slot.
+	granted chan struct{}
 }
 
-func newSlots(count int) *slots {
-	return &slots{free: count, held: map[string]bool{}}
-}
+func newSlots(count int) *slots { return &slots{count: count} }
 
 // acquire waits for a slot, until the context ends.
-func (s *slots) acquire(ctx context.Context, namespace string) error {
-	request := &slotRequest{namespace: namespace, granted: make(chan struct{})}
+func (s *slots) acquire(ctx context.Context, u *unpacking) error {
 	s.mu.Lock()
-	s.waiting = append(s.waiting, request)
+	u.granted = make(chan struct{})
+	s.waiting = append(s.waiting, u)
 	s.grant()
 	s.mu.Unlock()
 	select {
-	case <-request.granted:
+	case <-u.granted:
 		return nil
 	case <-ctx.Done():
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if place := slices.Index(s.waiting, request); place >= 0 {
-		s.waiting = slices.Delete(s.waiting, place, place+1)
-	} else {
-		s.giveBack(namespace) // it was granted just now
-	}
+	s.release(u) // it may have been granted just now
 	return context.Cause(ctx)
 }
 
-// release gives a slot to whoever has waited longest.
-func (s *slots) release(namespace string) {
+// release gives a slot back, or a place among those who wait for one.
+func (s *slots) release(u *unpacking) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.giveBack(namespace)
-}
-
-// giveBack is release with the lock held.
-func (s *slots) giveBack(namespace string) {
-	s.free++
-	delete(s.held, namespace)
+	is := func(other *unpacking) bool { return other == u }
+	s.held, s.waiting = slices.DeleteFunc(s.held, is), slices.DeleteFunc(s.waiting, is)
 	s.grant()
 }
 
-// grant gives free slots to those who wait and whose namespaces have none. The lock is
-// held.
+// takesLong notes that an archive isn't quick, and reports whether it may go on: not if it
+// has the slot that is left to those that are.
+func (s *slots) takesLong(u *unpacking) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	goesOn := !u.quick || !slices.Contains(s.held, u) || !s.isFull()
+	u.quick = false
+	return goesOn
+}
+
+// isFull reports whether archives that aren't quick have all slots that they may. The lock
+// is held.
+func (s *slots) isFull() bool {
+	held := 0
+	for _, u := range s.held {
+		if !u.quick {
+			held++
+		}
+	}
+	return held >= max(1, s.count-1)
+}
+
+// grant gives free slots to those who have waited longest and whose namespaces have none. The
+// lock is held.
 func (s *slots) grant() {
-	s.waiting = slices.DeleteFunc(s.waiting, func(request *slotRequest) bool {
-		if s.free == 0 || s.held[request.namespace] {
+	s.waiting = slices.DeleteFunc(s.waiting, func(u *unpacking) bool {
+		full := len(s.held) == s.count || !u.quick && s.isFull()
+		if full || slices.ContainsFunc(s.held, func(other *unpacking) bool { return other.namespace == u.namespace }) {
 			return false
 		}
-		s.free--
-		s.held[request.namespace] = true
-		close(request.granted)
+		s.held = append(s.held, u)
+		close(u.granted)
 		return true
 	})
 }

@@ -3,6 +3,7 @@ package artifact
 import (
 	"context"
 	"errors"
+	"slices"
 	"testing"
 	"testing/synctest"
 )
@@ -11,39 +12,76 @@ import (
 // and gives its own to who has waited longest.
 func TestSlotsAreSharedByNamespaces(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newSlots(2)
-		var got []string
-		acquire := func(namespace string) {
-			if err := s.acquire(t.Context(), namespace); err != nil {
-				t.Error(err)
-			}
-			got = append(got, namespace)
-		}
+		s := newSlots(3)
+		var got []*unpacking
 		for _, namespace := range []string{"loud", "loud", "quiet", "late"} {
-			go acquire(namespace)
+			go func() {
+				u := &unpacking{namespace: namespace}
+				if err := s.acquire(t.Context(), u); err != nil {
+					t.Error(err)
+				}
+				got = append(got, u)
+			}()
 			synctest.Wait()
 		}
 		check := func(want ...string) {
 			t.Helper()
 			synctest.Wait()
 			if len(got) != len(want) {
-				t.Fatalf("slots have %v, want %v", got, want)
+				t.Fatalf("slots have %d, want %v", len(got), want)
 			}
 			for i := range want {
-				if got[i] != want[i] {
-					t.Fatalf("slots have %v, want %v", got, want)
+				if got[i].namespace != want[i] {
+					t.Fatalf("the %dth is %s, want %v", i, got[i].namespace, want)
 				}
 			}
 		}
 		check("loud", "quiet")
-		s.release("loud")
+		s.release(got[0])
 		check("loud", "quiet", "loud")
-		s.release("quiet")
+		s.release(got[1])
 		check("loud", "quiet", "loud", "late")
-		s.release("loud")
-		s.release("late")
-		if s.free != 2 || len(s.held)+len(s.waiting) != 0 {
-			t.Errorf("%d slots are free, held are %v, %d wait", s.free, s.held, len(s.waiting))
+		s.release(got[2])
+		s.release(got[3])
+		if len(s.held)+len(s.waiting) != 0 {
+			t.Errorf("held are %v, %d wait", s.held, len(s.waiting))
+		}
+	})
+}
+
+// TestASlotIsLeftToWhatIsQuick: archives that take long don't have all slots, and neither do
+// those that only seemed to be quick.
+func TestASlotIsLeftToWhatIsQuick(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSlots(3)
+		acquire := func(u *unpacking) *unpacking {
+			go func() { _ = s.acquire(t.Context(), u) }()
+			synctest.Wait()
+			return u
+		}
+		first := acquire(&unpacking{namespace: "a"})
+		acquire(&unpacking{namespace: "b"})
+		late := acquire(&unpacking{namespace: "c"})
+		seeming := acquire(&unpacking{namespace: "d", quick: true})
+		has := func(u *unpacking, want bool) {
+			t.Helper()
+			if got := slices.Contains(s.held, u); got != want {
+				t.Errorf("%s has a slot: %t, want %t", u.namespace, got, want)
+			}
+		}
+		has(late, false)
+		has(seeming, true)
+		if s.takesLong(seeming) {
+			t.Error("what only seemed to be quick goes on where nothing is left")
+		}
+		s.release(seeming)
+		has(late, false)
+		s.release(first)
+		has(late, true)
+		s.release(late)
+		again := acquire(&unpacking{namespace: "e", quick: true})
+		if has(again, true); !s.takesLong(again) {
+			t.Error("what takes long doesn't go on although there is room")
 		}
 	})
 }
@@ -51,17 +89,18 @@ func TestSlotsAreSharedByNamespaces(t *testing.T) {
 // TestSlotThatNobodyWaitsForAnyMore isn't lost.
 func TestSlotThatNobodyWaitsForAnyMore(t *testing.T) {
 	s := newSlots(1)
-	if err := s.acquire(t.Context(), "docs"); err != nil {
+	first, second := &unpacking{namespace: "docs"}, &unpacking{namespace: "other"}
+	if err := s.acquire(t.Context(), first); err != nil {
 		t.Fatal(err)
 	}
 	late := errors.New("it takes too long")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(late)
-	if err := s.acquire(ctx, "other"); !errors.Is(err, late) {
+	if err := s.acquire(ctx, second); !errors.Is(err, late) {
 		t.Errorf("got %v", err)
 	}
-	s.release("docs")
-	if s.free != 1 || len(s.held)+len(s.waiting) != 0 {
-		t.Errorf("%d slots are free, held are %v, %d wait", s.free, s.held, len(s.waiting))
+	s.release(first)
+	if len(s.held)+len(s.waiting) != 0 {
+		t.Errorf("held are %v, %d wait", s.held, len(s.waiting))
 	}
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/go-logr/logr"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
+	"k8s.io/utils/lru"
 
 	"github.com/fluxcd/pkg/apis/meta"
 )
@@ -68,9 +69,11 @@ type Store struct {
 	// changed says that there may be something to fetch.
 	changed chan struct{}
 
-	mu      sync.Mutex
-	byKey   map[string]*entry
-	recent  *list.List // of *entry, the one used last in front
+	mu     sync.Mutex
+	byKey  map[string]*entry
+	recent *list.List // of *entry, the one used last in front
+	// quick are the sources that have served their last artifact quickly.
+	quick   *lru.Cache
 	queue   *queue
 	kept    int64
 	fetches int
@@ -103,19 +106,29 @@ type entry struct {
 	err      error
 	failures int
 	until    time.Time
-	// slow reports whether a fetch took long, countsAsSlow whether the one that goes on is
-	// counted among those.
-	slow, countsAsSlow bool
-	dir                string
-	bytes              int64
-	readers            int
-	place              *list.Element
+	pace     pace
+	unpack   unpacking
+	dir      string
+	bytes    int64
+	readers  int
+	place    *list.Element
 	// waiters are the readers to wake.
 	waiters map[types.NamespacedName]bool
 }
 
-// goesLast reports whether other artifacts of its namespace are to be fetched before it.
-func (e *entry) goesLast() bool { return e.failures > 0 || e.slow }
+// rank says which artifacts of a namespace are fetched first: those of the lowest one.
+func (e *entry) rank() int {
+	switch {
+	case e.failures > 0 || e.pace == slow:
+		return 2
+	case e.pace == unknown:
+		return 1
+	}
+	return 0
+}
+
+// maxQuick is of how many sources it is remembered that they are quick.
+const maxQuick = 8192
 
 // NewStore returns a store that keeps artifacts from some hosts below dir, which must
 // exist. How fetches fail is written to the log.
@@ -124,7 +137,7 @@ func NewStore(dir string, hosts Hosts, limits Limits, log logr.Logger) *Store {
 	return &Store{
 		dir: dir, hosts: hosts, limits: limits, fetcher: newFetcher(limits), clock: clock.RealClock{}, log: log,
 		changed: make(chan struct{}, 1),
-		byKey:   map[string]*entry{}, recent: list.New(), queue: newQueue(limits.Fetches, limits.FetchesOfNamespace),
+		byKey:   map[string]*entry{}, recent: list.New(), quick: lru.New(maxQuick), queue: newQueue(limits.Fetches, limits.FetchesOfNamespace),
 		wake: func(types.NamespacedName) {},
 	}
 }
@@ -250,6 +263,10 @@ func (s *Store) add(key string, of Source, address string, artifact *meta.Artifa
 		key: key, of: of, address: address, version: artifact.LastUpdateTime.String(), artifact: artifact.DeepCopy(),
 		since: s.clock.Now(), dir: filepath.Join(s.dir, fmt.Sprint(s.fetches)), waiters: map[types.NamespacedName]bool{},
 	}
+	if _, isQuick := s.quick.Get(of); isQuick {
+		e.pace = quick
+	}
+	e.unpack.namespace, e.unpack.quick = of.Namespace, e.pace == quick
 	e.place = s.recent.PushFront(e)
 	s.byKey[key] = e
 	s.enqueue(e)
@@ -288,13 +305,17 @@ var errTurnOver = errors.New("it takes long, and so do others: it is fetched in 
 func (s *Store) fetch(ctx context.Context, e *entry) {
 	fetchCtx, giveUp := context.WithCancelCause(ctx)
 	defer giveUp(nil)
-	quick := time.AfterFunc(s.limits.Quick, func() {
+	patience := s.limits.Probe
+	if e.unpack.quick {
+		patience = s.limits.Quick
+	}
+	timer := time.AfterFunc(patience, func() {
 		if !s.takesLong(e) {
 			giveUp(errTurnOver)
 		}
 	})
-	bytes, err := s.fetcher.fetch(fetchCtx, e.of.Namespace, e.address, e.artifact, e.dir)
-	quick.Stop()
+	bytes, err := s.fetcher.fetch(fetchCtx, &e.unpack, e.address, e.artifact, e.dir)
+	timer.Stop()
 	if err != nil {
 		_ = os.RemoveAll(e.dir)
 		if errors.Is(err, errTurnOver) {
@@ -321,9 +342,11 @@ func (s *Store) takesLong(e *entry) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	// It may have ended meanwhile.
-	goesOn := e.state != fetching || s.queue.takesLong(e)
-	s.notify()
-	return goesOn
+	if e.state != fetching {
+		return true
+	}
+	defer s.notify()
+	return s.queue.takesLong(e) && s.fetcher.unpacking.takesLong(&e.unpack)
 }
 
 // again has an artifact fetched in its next turn, as one that takes long.
@@ -345,9 +368,13 @@ func (s *Store) finish(e *entry, bytes int64, err error) (remove []string, waite
 		e.state, e.err = failed, err
 		e.until = s.clock.Now().Add(min(lastRetry, firstRetry<<min(e.failures, 10)))
 		e.failures++
+		s.quick.Remove(e.of)
 	} else {
 		e.state, e.err, e.bytes = ready, nil, bytes
 		s.kept += e.bytes
+		if e.pace != slow {
+			s.quick.Add(e.of, nil)
+		}
 	}
 	return s.evict(e), waiters, s.wake
 }
