@@ -20,6 +20,10 @@ import (
 // no request of the test's and is left out.
 const markPath = "/version?mark="
 
+// logPatience is how long the log of an answered request is waited for. It is there at
+// once; the machine may be busy.
+const logPatience = time.Minute
+
 // requestLog reads the API server's audit log, each line once.
 type requestLog struct {
 	path string
@@ -45,7 +49,7 @@ func (l *requestLog) mark(ctx context.Context, client rest.Interface) (Mark, err
 	if err := client.Get().RequestURI(markPath + id).Do(ctx).Error(); err != nil {
 		return 0, fmt.Errorf("marking the request log: %w", err)
 	}
-	deadline := time.Now().Add(10 * time.Second)
+	deadline := time.Now().Add(logPatience)
 	for {
 		if err := l.read(); err != nil {
 			return 0, fmt.Errorf("reading the request log: %w", err)
@@ -58,7 +62,7 @@ func (l *requestLog) mark(ctx context.Context, client rest.Interface) (Mark, err
 			return mark, nil
 		}
 		if time.Now().After(deadline) {
-			return 0, fmt.Errorf("the request log %s doesn't show a request that was answered 10s ago", l.path)
+			return 0, fmt.Errorf("the request log %s doesn't show a request that was answered %s ago", l.path, logPatience)
 		}
 		select {
 		case <-ctx.Done():

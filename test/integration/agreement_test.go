@@ -94,7 +94,11 @@ func TestAllReadersAgree(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			f := newFixture(t)
 			test.reach(f)
-			if out, err := f.kubectl("", "wait", "--for=condition=Ready", "mdview/docs", "--timeout=1s"); (err == nil) != test.ready {
+			timeout := "1s"
+			if test.ready {
+				timeout = "1m" // it doesn't last that long
+			}
+			if out, err := f.kubectl("", "wait", "--for=condition=Ready", "mdview/docs", "--timeout="+timeout); (err == nil) != test.ready {
 				t.Errorf("kubectl wait, which should succeed: %t: %v\n%s", test.ready, err, out)
 			}
 			if result := f.kstatus("docs"); result.Status != test.status {

@@ -137,8 +137,9 @@ func definitionDeleted(f *fixture) {
 func TestAnotherControllerTakesOverWhenTheLeaderDies(t *testing.T) {
 	f := newCluster(t)
 	election := []string{
-		"--enable-leader-election", "--leader-election-lease-duration=4s",
-		"--leader-election-renew-deadline=3s", "--leader-election-retry-period=1s",
+		// On a busy machine to renew a lease takes seconds: a leader that can't ends.
+		"--enable-leader-election", "--leader-election-lease-duration=12s",
+		"--leader-election-renew-deadline=10s", "--leader-election-retry-period=1s",
 	}
 	first := f.controller("first", election...)
 	f.create(f.view("docs"))

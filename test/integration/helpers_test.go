@@ -23,8 +23,9 @@ import (
 	"github.com/zoetrope/markdown-view/test/product/producttest"
 )
 
-// patience is how long a test waits for what should take a second or two.
-const patience = time.Minute
+// patience is how long a test waits for what should take a second or two: the machine may
+// be busy with much else.
+const patience = 3 * time.Minute
 
 // fixture is a namespace of a test's own, in a cluster with the product.
 type fixture struct {

@@ -41,18 +41,10 @@ func TestABusyNeighbourDelaysNobody(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			hostile, other := fixtureIn(t, c.Product), fixtureIn(t, c.Product)
-			other.create(other.view("docs"))
-			other.ready("docs")
-			_, before := other.latencies()
+			_, before := other.latencies("before")
 			neighbour(hostile, served)
-			edits, repairs := other.latencies()
-			t.Logf("edits %v, repairs %v, without a neighbour %v", edits, repairs, before)
-			for what, took := range map[string][]time.Duration{"edit": edits, "repair": repairs} {
-				// The machine is busy, now and then; what others do to the controller lasts.
-				if median := took[len(took)/2]; median > time.Second {
-					t.Errorf("the %s took %s", what, median)
-				}
-			}
+			t.Logf("without a neighbour repairs take %v", before)
+			other.withinASecond(other.latencies)
 		})
 	}
 }

@@ -22,6 +22,7 @@ import (
 	"github.com/fluxcd/pkg/runtime/conditions"
 
 	v1 "github.com/zoetrope/markdown-view/api/v1"
+	"github.com/zoetrope/markdown-view/generator"
 )
 
 // workersOfANamespace is how many views of a namespace are reconciled at once by default.
@@ -51,9 +52,7 @@ func TestAHostileNeighbourDelaysNobody(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			hostile, other := fixtureIn(t, c.Product), fixtureIn(t, c.Product)
-			other.create(other.view("docs"))
-			other.ready("docs")
-			_, before := other.latencies()
+			_, before := other.latencies("before")
 
 			var asked atomic.Int32
 			count := func(r *http.Request, response *admissionv1.AdmissionResponse) {
@@ -75,13 +74,8 @@ func TestAHostileNeighbourDelaysNobody(t *testing.T) {
 				}
 				return ""
 			})
-			edits, repairs := other.latencies()
-			t.Logf("edits %v, repairs %v, without a neighbour %v", edits, repairs, before)
-			for what, took := range map[string][]time.Duration{"edit": edits, "repair": repairs} {
-				if median := took[len(took)/2]; median > time.Second {
-					t.Errorf("the %s took %s", what, median)
-				}
-			}
+			t.Logf("without a neighbour repairs take %v", before)
+			other.withinASecond(other.latencies)
 			if test.reason != "" {
 				view := hostile.status("docs-0", metav1.ConditionFalse, test.reason)
 				if !strings.Contains(readyMessage(view), "created-by") {
@@ -105,10 +99,14 @@ func (f *fixture) probe() {
 	})
 }
 
-// latencies returns how long edits and repairs of the view docs take, sorted. Each object
-// is changed twice at most in a row, lest that is taken for a fight.
-func (f *fixture) latencies() (edits, repairs []time.Duration) {
+// latencies makes a view, and returns how long its edits and repairs take. Each object is
+// deleted only once, lest that is taken for a fight.
+func (f *fixture) latencies(view string) (edits, repairs []time.Duration) {
 	f.Helper()
+	f.create(f.view(view))
+	f.ready(view)
+	pages := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: generator.PagesName(view, 0), Namespace: f.namespace}}
+	viewer := metav1.ObjectMeta{Name: generator.ViewerName(view), Namespace: f.namespace}
 	repair := func(lost client.Object) {
 		f.must(f.Client.Delete(f.Context(), lost))
 		repairs = append(repairs, f.until(fmt.Sprintf("the %T", lost), func() string {
@@ -120,15 +118,43 @@ func (f *fixture) latencies() (edits, repairs []time.Duration) {
 	}
 	for i := range 5 {
 		page := fmt.Sprintf("# Edit %d at %s\n", i, time.Now())
-		update(f, &v1.MarkdownView{}, "docs", func(v *v1.MarkdownView) { v.Spec.Markdowns["next.md"] = page })
-		edits = append(edits, f.until("the edit", func() string { return differs(f.configMap().Data["next.md"], page) }))
+		update(f, &v1.MarkdownView{}, view, func(v *v1.MarkdownView) { v.Spec.Markdowns["next.md"] = page })
+		edits = append(edits, f.until("the edit", func() string {
+			f.get(pages, pages.Name)
+			return differs(pages.Data["next.md"], page)
+		}))
 	}
-	repair(&corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "viewer-docs", Namespace: f.namespace}})
-	repair(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "markdowns-docs", Namespace: f.namespace}})
-	repair(&appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: "viewer-docs", Namespace: f.namespace}})
-	slices.Sort(edits)
-	slices.Sort(repairs)
+	repair(&corev1.Service{ObjectMeta: viewer})
+	repair(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: pages.Name, Namespace: f.namespace}})
+	repair(&appsv1.Deployment{ObjectMeta: viewer})
 	return edits, repairs
+}
+
+// measures is how often withinASecond measures at most, each time with another view.
+const measures = 3
+
+func measured(round int) (view string) { return fmt.Sprint("measured-", round) }
+
+// withinASecond measures edits and repairs of a view, of which most are to take less. It does
+// so again if they don't: the machine is busy, now and then; what others do to the controller
+// lasts.
+func (f *fixture) withinASecond(measure func(view string) (edits, repairs []time.Duration)) {
+	f.Helper()
+	for round := range measures {
+		edits, repairs := measure(measured(round))
+		f.Logf("edits %v, repairs %v", edits, repairs)
+		slowest := max(median(edits), median(repairs))
+		switch {
+		case slowest <= time.Second:
+			return
+		case round == measures-1:
+			f.Errorf("an edit or a repair took %s, may take a second", slowest)
+		}
+	}
+}
+
+func median(took []time.Duration) time.Duration {
+	return slices.Sorted(slices.Values(took))[len(took)/2]
 }
 
 // until returns how long it takes until nothing is missing.
