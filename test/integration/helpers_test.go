@@ -56,7 +56,10 @@ func newCluster(t *testing.T) *fixture {
 		Nodes: 1,
 		// A node that isn't heard of during a fault is no fault: simulated pods
 		// don't get ready again as those of a kubelet do.
-		Args: map[string][]string{cluster.ControllerManager: {"--node-monitor-grace-period=1h"}},
+		Args: map[string][]string{
+			cluster.ControllerManager: {"--node-monitor-grace-period=1h"},
+			cluster.Etcd:              {"--quota-backend-bytes=8589934592"}, // large books fill the usual 2 GiB
+		},
 	}))
 	if err != nil {
 		t.Fatal(err)
