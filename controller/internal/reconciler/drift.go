@@ -20,11 +20,12 @@ import (
 // driftSeparator stands between what is said of a view and drift that is left as it is.
 const driftSeparator = "; drift is left as it is: "
 
-// withoutAsides returns a message without what is kept meanwhile, and without drift.
+// withoutAsides returns a message without what is kept meanwhile, why it is, and without
+// drift.
 func withoutAsides(message string) string {
 	message, _, _ = strings.Cut(message, driftSeparator)
 	message, _, _ = strings.Cut(message, detailSeparator)
-	return message
+	return strings.TrimSuffix(message, waitingAside)
 }
 
 // toldDrift returns the drift that a view's condition tells of.

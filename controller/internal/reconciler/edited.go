@@ -3,6 +3,8 @@ package reconciler
 import (
 	"context"
 
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
 	v1 "github.com/zoetrope/markdown-view/api/v1"
 	"github.com/zoetrope/markdown-view/controller/internal/apply"
 )
@@ -21,7 +23,7 @@ func (r *Reconciler) restartEdited(ctx context.Context, view *v1.MarkdownView, s
 	}
 	edits, err := r.Applier.Edits(ctx, view, plan.Deployment(), &state.written)
 	if err == nil && len(edits) > 0 {
-		if inUse, ok := r.limiter.acquire(state); !ok {
+		if inUse, ok := r.limiter.acquire(client.ObjectKeyFromObject(view), state); !ok {
 			waiting := waitingForSlot(inUse)
 			waiting.message = "pods may serve pages that somebody had edited, and are to be replaced: " + waiting.message
 			return &waiting

@@ -104,9 +104,13 @@ func (r *Reconciler) keptHealth(ctx context.Context, view *v1.MarkdownView, stat
 			wrong = append(wrong, health.Explain(unavailable, deployment, pods.Items, health.Lasting))
 		}
 	}
-	if len(wrong) > 0 {
+	switch {
+	case len(wrong) > 0:
 		fault.detail = strings.Join(wrong, ", and ")
 		fault.requeueAfter = soonest(fault.requeueAfter, progressRefresh)
+	case fault.served:
+		fault.state, fault.reason = outcome.Served, v1.HealthyReason
+		fault.message = health.ServedMessage(plan.Deployment(), view.Status.LastAppliedRevision) + waitingAside
 	}
 	return nil
 }
@@ -125,6 +129,9 @@ func configMapsIn(inventory *v1.Inventory) []string {
 
 // detailSeparator stands between what is wrong with what is wanted and with what is kept.
 const detailSeparator = "; of the pages of before: "
+
+// waitingAside is said of a view that serves what it asks for with pods of another release.
+const waitingAside = "; waiting for a rollout slot to replace its pods"
 
 // withDetail is a message with what is wrong with what is kept, and with drift that is left
 // as it is.

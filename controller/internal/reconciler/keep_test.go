@@ -196,7 +196,7 @@ func TestOnlyTheTemplateWaitsForARolloutSlot(t *testing.T) {
 
 	f.view("new")
 	f.reconcile("new")
-	if inUse := f.limiter.inUse(); inUse != 1 {
+	if inUse := f.limiter.held; inUse != 1 {
 		t.Errorf("a new view counts: %d slots are in use", inUse)
 	}
 	f.clock.SetTime(f.clock.Now().Add(slotPatience))

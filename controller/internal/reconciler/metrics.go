@@ -28,6 +28,8 @@ type Metrics struct {
 	left     *prometheus.CounterVec
 	// pageBytes returns the size of a view's pages; 0 if it isn't known.
 	pageBytes func(types.NamespacedName) int64
+	// rolloutsWaiting returns how many views wait for a rollout slot.
+	rolloutsWaiting func() int
 }
 
 var (
@@ -40,6 +42,8 @@ var (
 	pagesDesc = prometheus.NewDesc("markdownview_pages_bytes",
 		"The size of a MarkdownView's pages in bytes.",
 		[]string{"namespace", "name"}, nil)
+	waitingDesc = prometheus.NewDesc("markdownview_rollouts_waiting",
+		"How many MarkdownViews wait for their turn to replace their pods.", nil, nil)
 )
 
 var _ prometheus.Collector = &Metrics{}
@@ -67,7 +71,9 @@ func NewMetrics(reader client.Reader, perView bool) *Metrics {
 			Name: "markdownview_drift_detected_total",
 			Help: "How many objects were found changed and were left so, by kind.",
 		}, []string{"kind"}),
-		pageBytes: func(types.NamespacedName) int64 { return 0 }, // until there is a reconciler
+		// Until there is a reconciler.
+		pageBytes:       func(types.NamespacedName) int64 { return 0 },
+		rolloutsWaiting: func() int { return 0 },
 	}
 	// Served from the start, or Prometheus would see no increase in the first.
 	for _, kind := range []string{"ConfigMap", "Deployment", "Service"} {
@@ -87,6 +93,7 @@ func (m *Metrics) Describe(ch chan<- *prometheus.Desc) {
 		ch <- conditionDesc
 	}
 	ch <- pagesDesc
+	ch <- waitingDesc
 }
 
 // Collect implements prometheus.Collector.
@@ -94,6 +101,7 @@ func (m *Metrics) Collect(ch chan<- prometheus.Metric) {
 	m.duration.Collect(ch)
 	m.drift.Collect(ch)
 	m.left.Collect(ch)
+	ch <- prometheus.MustNewConstMetric(waitingDesc, prometheus.GaugeValue, float64(m.rolloutsWaiting()))
 	var views v1.MarkdownViewList
 	if err := m.reader.List(context.Background(), &views, client.UnsafeDisableDeepCopy); err != nil {
 		ch <- prometheus.NewInvalidMetric(infoDesc, err)

@@ -24,6 +24,8 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/fluxcd/pkg/apis/meta"
+	"github.com/fluxcd/pkg/runtime/conditions"
 	"github.com/fluxcd/pkg/runtime/events"
 
 	v1 "github.com/zoetrope/markdown-view/api/v1"
@@ -135,8 +137,10 @@ func (r *Reconciler) reconcile(ctx context.Context, view *v1.MarkdownView, state
 		return r.cantPlan(ctx, view, state, good, err)
 	}
 	if plan.ReplacesPods() && !good.returned {
-		if inUse, ok := r.limiter.acquire(state); !ok {
-			return r.keep(ctx, view, state, waitingForSlot(inUse))
+		if inUse, ok := r.limiter.acquire(client.ObjectKeyFromObject(view), state); !ok {
+			waiting := waitingForSlot(inUse)
+			waiting.served = servesAll(view) && conditions.IsTrue(view, meta.ReadyCondition)
+			return r.keep(ctx, view, state, waiting)
 		}
 	}
 	applier, err := r.applierOf(ctx, view, plan)

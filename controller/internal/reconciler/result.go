@@ -27,6 +27,8 @@ type result struct {
 	reason, message string
 	// detail is what is wrong with what is kept meanwhile; empty if nothing is.
 	detail string
+	// served means that what is kept is all that the view asks for.
+	served bool
 	// drift is what differs from what was applied and is left so; empty if nothing does.
 	drift string
 	// err is returned to the queue, which then tries again with back-off.

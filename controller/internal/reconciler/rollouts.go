@@ -2,6 +2,7 @@ package reconciler
 
 import (
 	"fmt"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/event"
@@ -29,8 +30,21 @@ type rolloutLimiter struct {
 	// wake has views reconciled that were given a slot.
 	wake chan event.GenericEvent
 
-	tickets uint64 // under the lock of states
+	// What follows is under the lock of states. held and waiting count the views whose
+	// slots say so; queue has those that wait in their order, and some that don't any more.
+	held, waiting int
+	queue         []queued
+	tickets       uint64
 }
+
+// queued is a place in the queue, which is its view's only as long as that has the ticket.
+type queued struct {
+	view   types.NamespacedName
+	state  *viewState
+	ticket uint64
+}
+
+func (q *queued) left() bool { return q.state.slot.ticket != q.ticket }
 
 func newRolloutLimiter(limit int, states *viewStates) rolloutLimiter {
 	return rolloutLimiter{limit: limit, states: states, wake: make(chan event.GenericEvent, 1024)}
@@ -38,7 +52,7 @@ func newRolloutLimiter(limit int, states *viewStates) rolloutLimiter {
 
 // acquire reports whether a view may replace its pods now. If not, it waits, and inUse
 // is how many slots are.
-func (l *rolloutLimiter) acquire(state *viewState) (inUse int, ok bool) {
+func (l *rolloutLimiter) acquire(view types.NamespacedName, state *viewState) (inUse int, ok bool) {
 	if l.limit == 0 {
 		return 0, true
 	}
@@ -47,15 +61,16 @@ func (l *rolloutLimiter) acquire(state *viewState) (inUse int, ok bool) {
 	if state.slot.held {
 		return 0, true
 	}
-	if inUse = l.inUse(); inUse < l.limit {
-		state.slot = rolloutSlot{held: true}
-		return inUse, true
+	if l.held < l.limit {
+		l.set(state, rolloutSlot{held: true})
+		return l.held, true
 	}
 	if state.slot.ticket == 0 {
 		l.tickets++
-		state.slot.ticket = l.tickets
+		l.set(state, rolloutSlot{ticket: l.tickets})
+		l.enqueue(queued{view, state, l.tickets})
 	}
-	return inUse, false
+	return l.held, false
 }
 
 // hold counts a view that rolls out without having asked, as after a restart.
@@ -65,7 +80,7 @@ func (l *rolloutLimiter) hold(state *viewState) {
 	}
 	l.states.mu.Lock()
 	defer l.states.mu.Unlock()
-	state.slot = rolloutSlot{held: true}
+	l.set(state, rolloutSlot{held: true})
 }
 
 // release takes a view's slot, or its place in the queue, and passes free slots on. It
@@ -76,43 +91,60 @@ func (l *rolloutLimiter) release(state *viewState) {
 	}
 	l.states.mu.Lock()
 	defer l.states.mu.Unlock()
-	state.slot = rolloutSlot{}
-	for free := l.limit - l.inUse(); free > 0; free-- {
-		if !l.passOn() {
-			return
-		}
+	l.set(state, rolloutSlot{})
+	for l.held < l.limit && l.passOn() {
 	}
 }
 
-// inUse counts the slots that are held. The lock is held.
-func (l *rolloutLimiter) inUse() int {
-	held := 0
-	for _, state := range l.states.byView {
-		if state.slot.held {
-			held++
-		}
+// waits is how many views wait for a slot.
+func (l *rolloutLimiter) waits() int {
+	l.states.mu.Lock()
+	defer l.states.mu.Unlock()
+	return l.waiting
+}
+
+// set changes a view's slot, and counts. The lock is held.
+func (l *rolloutLimiter) set(state *viewState, slot rolloutSlot) {
+	l.count(state.slot, -1)
+	l.count(slot, 1)
+	state.slot = slot
+}
+
+func (l *rolloutLimiter) count(slot rolloutSlot, by int) {
+	if slot.held {
+		l.held += by
 	}
-	return held
+	if slot.ticket != 0 {
+		l.waiting += by
+	}
+}
+
+// enqueue adds a place at the end. Those that were left are dropped once they are the
+// most, or a view that comes and goes while no slot becomes free would fill the memory.
+// The lock is held.
+func (l *rolloutLimiter) enqueue(place queued) {
+	if l.queue = append(l.queue, place); len(l.queue) > 2*l.waiting {
+		l.queue = slices.DeleteFunc(l.queue, func(q queued) bool { return q.left() })
+	}
 }
 
 // passOn gives a free slot to the view that has waited longest, and wakes it. The lock
 // is held.
 func (l *rolloutLimiter) passOn() bool {
-	var next *viewState
-	var name types.NamespacedName
-	for view, state := range l.states.byView {
-		if state.slot.ticket != 0 && (next == nil || state.slot.ticket < next.slot.ticket) {
-			next, name = state, view
-		}
+	for len(l.queue) > 0 && l.queue[0].left() {
+		l.queue = l.queue[1:]
 	}
-	if next == nil {
+	if len(l.queue) == 0 {
 		return false
 	}
-	next.slot = rolloutSlot{held: true}
+	next := l.queue[0]
 	select {
-	case l.wake <- wakeUp(name):
-	default: // it looks again by itself
+	case l.wake <- wakeUp(next.view):
+	default:
+		return false // full: each that is in it has a slot, and passes it on
 	}
+	l.queue = l.queue[1:]
+	l.set(next.state, rolloutSlot{held: true})
 	return true
 }
 
@@ -123,11 +155,11 @@ func wakeUp(name types.NamespacedName) event.GenericEvent {
 	return event.GenericEvent{Object: view}
 }
 
-// waitingForSlot is the result of a view that waits for a slot.
+// waitingForSlot is the result of a view that waits for a slot: it is woken.
 func waitingForSlot(inUse int) result {
 	return result{
 		state: outcome.Progressing, reason: v1.ProgressingReason,
 		message:      fmt.Sprintf("waiting for a rollout slot (%d in use)", inUse),
-		requeueAfter: progressRefresh, slot: slotKept,
+		requeueAfter: v1.DefaultInterval, slot: slotKept,
 	}
 }

@@ -2,23 +2,46 @@ package reconciler
 
 import (
 	"errors"
+	"fmt"
+	"slices"
 	"testing"
 
+	appsv1 "k8s.io/api/apps/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	appsv1ac "k8s.io/client-go/applyconfigurations/apps/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
 
 	v1 "github.com/zoetrope/markdown-view/api/v1"
+	"github.com/zoetrope/markdown-view/generator"
+	"github.com/zoetrope/markdown-view/internal/fakecluster"
 )
 
-// limited returns the states of views that share slots.
-func limited(limit int) (l *rolloutLimiter, state func(name string) *viewState) {
-	states := &viewStates{}
-	limiter := newRolloutLimiter(limit, states)
-	return &limiter, func(name string) *viewState { return states.of(types.NamespacedName{Name: name}) }
+// limited returns a limiter of views.
+func limited(limit int) *limitedViews {
+	l := &limitedViews{}
+	l.rolloutLimiter = newRolloutLimiter(limit, &l.states)
+	return l
 }
+
+type limitedViews struct {
+	rolloutLimiter
+	states viewStates
+}
+
+func (l *limitedViews) state(name string) *viewState {
+	return l.states.of(types.NamespacedName{Name: name})
+}
+
+// acquire asks for a slot for a view.
+func (l *limitedViews) acquire(name string) (inUse int, ok bool) {
+	return l.rolloutLimiter.acquire(types.NamespacedName{Name: name}, l.state(name))
+}
+
+func (l *limitedViews) release(name string) { l.rolloutLimiter.release(l.state(name)) }
 
 // woken returns the view that was woken; empty if none was.
 func (l *rolloutLimiter) woken() string {
@@ -31,15 +54,15 @@ func (l *rolloutLimiter) woken() string {
 }
 
 func TestRolloutSlotIsPassedOn(t *testing.T) {
-	l, state := limited(1)
-	a, b, c := state("a"), state("b"), state("c")
+	l := limited(1)
+	a, b, c := "a", "b", "c"
 	if _, ok := l.acquire(a); !ok {
 		t.Error("a waits for a free slot")
 	}
 	if _, ok := l.acquire(a); !ok {
 		t.Error("a waits for its own slot")
 	}
-	for _, waiting := range []*viewState{b, c, b} {
+	for _, waiting := range []string{b, c, b} {
 		if inUse, ok := l.acquire(waiting); ok || inUse != 1 {
 			t.Errorf("acquired: %t, in use: %d", ok, inUse)
 		}
@@ -54,7 +77,7 @@ func TestRolloutSlotIsPassedOn(t *testing.T) {
 	if _, ok := l.acquire(b); !ok {
 		t.Error("b has to wait")
 	}
-	l.hold(a) // a rollout that nobody asked for
+	l.hold(l.state(a)) // a rollout that nobody asked for
 	l.release(b)
 	if got := l.woken(); got != "" {
 		t.Errorf("woken: %q, though a rolls out", got)
@@ -65,12 +88,63 @@ func TestRolloutSlotIsPassedOn(t *testing.T) {
 	}
 }
 
+// TestViewsStayReadyUntilTheirRolloutOfAnotherRelease: what a view serves is still what it
+// asks for.
+func TestViewsStayReadyUntilTheirRolloutOfAnotherRelease(t *testing.T) {
+	f := newFixture(t)
+	for _, name := range []string{"a", "b", "c"} {
+		f.served(name)
+		f.asOfTheLastRelease(name)
+	}
+	f.states = viewStates{}
+	f.limiter = newRolloutLimiter(1, &f.states)
+	f.Metrics.rolloutsWaiting = f.limiter.waits
+	f.reconcile("a")
+	f.stopRollout("a")
+	f.ready(f.reconcile("a"), metav1.ConditionFalse, v1.ProgressingReason, "0 of 1 replicas")
+	f.events.GetEvents()
+	f.Requests()
+	for range 2 {
+		view := f.reconcile("b")
+		f.ready(view, metav1.ConditionTrue, v1.HealthyReason, "1 replica serves revision "+view.Status.LastAppliedRevision+"; waiting for a rollout slot to replace its pods")
+	}
+	if got := f.Requests(); len(got) != 1 {
+		t.Errorf("to wait costs %v", got)
+	}
+	if got := f.eventMessages(); len(got) > 0 {
+		t.Errorf("events: %v", got)
+	}
+	if got := series(t, f.Metrics); !slices.Contains(got, "markdownview_rollouts_waiting{} 1") {
+		t.Errorf("metrics: %v", got)
+	}
+	// One whose pods fail, or that asks for something else, isn't Ready.
+	deployment := fakecluster.Get(f.Cluster, &appsv1.Deployment{}, "docs", "viewer-b")
+	deployment.Status.AvailableReplicas = 0
+	f.Must(f.Admin.Status().Update(t.Context(), deployment))
+	f.ready(f.reconcile("b"), metav1.ConditionFalse, v1.ProgressingReason, "waiting for a rollout slot (1 in use); of the pages of before: 0 of 1")
+	f.rollOut("b")
+	f.ready(f.reconcile("b"), metav1.ConditionFalse, v1.ProgressingReason, "waiting for a rollout slot")
+	f.update("c", func(v *v1.MarkdownView) { v.Spec.Markdowns["start.md"] = "# Next\n" })
+	f.ready(f.reconcile("c"), metav1.ConditionFalse, v1.ProgressingReason, "waiting for a rollout slot")
+}
+
+// asOfTheLastRelease has a view's Deployment be as a release with another default viewer
+// has applied it.
+func (f *fixture) asOfTheLastRelease(name string) {
+	f.Helper()
+	live := fakecluster.Get(f.Cluster, &appsv1.Deployment{}, "docs", "viewer-"+name)
+	deployment, err := appsv1ac.ExtractDeployment(live, generator.FieldManager)
+	f.Must(err)
+	deployment.Spec.Template.Spec.Containers[0].WithImage("example.com/viewer:last")
+	f.Must(f.Admin.Apply(f.Context(), deployment, client.FieldOwner(generator.FieldManager), client.ForceOwnership))
+}
+
 // TestUnusedRolloutSlotIsPassedOn: a view that is given a slot may have been suspended,
 // deleted, or changed back meanwhile. The others must not wait on.
 func TestUnusedRolloutSlotIsPassedOn(t *testing.T) {
-	l, state := limited(1)
-	a, b, c := state("a"), state("b"), state("c")
-	for _, s := range []*viewState{a, b, c} {
+	l := limited(1)
+	a, b, c := "a", "b", "c"
+	for _, s := range []string{a, b, c} {
 		l.acquire(s)
 	}
 	l.release(a)
@@ -84,16 +158,71 @@ func TestUnusedRolloutSlotIsPassedOn(t *testing.T) {
 }
 
 func TestRolloutSlotsWithoutLimit(t *testing.T) {
-	l, state := limited(0)
+	l := limited(0)
 	for _, name := range []string{"a", "b"} {
-		if _, ok := l.acquire(state(name)); !ok {
+		if _, ok := l.acquire(name); !ok {
 			t.Errorf("%s waits", name)
 		}
 	}
-	l.hold(state("a"))
-	l.release(state("a"))
+	l.hold(l.state("a"))
+	l.release("a")
 	if got := l.woken(); got != "" {
 		t.Errorf("woken: %q", got)
+	}
+}
+
+// TestManyWaitForARolloutSlot has ten thousand views wait, and a hostile one come and go.
+func TestManyWaitForARolloutSlot(t *testing.T) {
+	const views, slots = 10000, 50
+	l := limited(slots)
+	name := func(i int) string { return fmt.Sprintf("docs-%d", i) }
+	for i := range views {
+		l.acquire(name(i))
+	}
+	if got, want := l.waits(), views-slots; got != want {
+		t.Errorf("%d wait, want %d", got, want)
+	}
+	for range 5 * views {
+		l.acquire("hostile")
+		l.release("hostile")
+	}
+	if len(l.queue) > 3*views {
+		t.Errorf("the queue has %d places for %d views", len(l.queue), l.waits())
+	}
+	for i := range views {
+		if i >= slots {
+			if got := l.woken(); got != name(i) {
+				t.Fatalf("woken: %q, want %s", got, name(i))
+			}
+		}
+		l.release(name(i))
+		if l.held > slots {
+			t.Fatalf("%d slots of %d are held", l.held, slots)
+		}
+	}
+	if l.held != 0 || l.waits() != 0 || l.woken() != "" {
+		t.Errorf("at rest %d slots are held, and %d views wait", l.held, l.waits())
+	}
+}
+
+// TestNoRolloutSlotIsLostToAFullChannel has nobody look at the views that were woken.
+func TestNoRolloutSlotIsLostToAFullChannel(t *testing.T) {
+	l := limited(2)
+	l.wake = make(chan event.GenericEvent, 1)
+	for _, name := range []string{"a", "b", "c", "d"} {
+		l.acquire(name)
+	}
+	l.release("a")
+	l.release("b")
+	if l.held != 1 || l.waits() != 1 {
+		t.Errorf("%d have a slot and %d wait, of whom one could be woken", l.held, l.waits())
+	}
+	if got := l.woken(); got != "c" {
+		t.Fatalf("woken: %q", got)
+	}
+	l.release("c")
+	if got := l.woken(); got != "d" {
+		t.Errorf("woken: %q, want d", got)
 	}
 }
 

@@ -74,7 +74,7 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, opt
 		}
 	}
 	r.limiter = newRolloutLimiter(options.Rollouts, &r.states)
-	r.Metrics.pageBytes = r.states.pageBytes
+	r.Metrics.pageBytes, r.Metrics.rolloutsWaiting = r.states.pageBytes, r.limiter.waits
 	r.workers = newWorkerShares(2 * max(options.Concurrent, 1))
 	r.room = newBookRoom(bookRoomBytes)
 	c, err := ctrl.NewControllerManagedBy(mgr).

@@ -212,11 +212,9 @@ func TestViewIsWokenByAFreeSlot(t *testing.T) {
 	w.informer(&v1.MarkdownView{}).Add(w.view("docs"))
 	w.eventually(v1.ProgressingReason)
 	w.rollOut("docs")
-	w.limiter.acquire(w.states.of(types.NamespacedName{Name: "another"}))
-	waiting := w.states.of(types.NamespacedName{Namespace: "docs", Name: "docs"})
-	w.limiter.states.mu.Lock()
-	waiting.slot = rolloutSlot{ticket: 1}
-	w.limiter.states.mu.Unlock()
-	w.limiter.release(w.states.of(types.NamespacedName{Name: "another"}))
+	another, waiting := types.NamespacedName{Name: "another"}, types.NamespacedName{Namespace: "docs", Name: "docs"}
+	w.limiter.acquire(another, w.states.of(another))
+	w.limiter.acquire(waiting, w.states.of(waiting))
+	w.limiter.release(w.states.of(another))
 	w.eventually(v1.HealthyReason)
 }
