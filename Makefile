@@ -111,9 +111,13 @@ fuzz: ## Run every fuzz target for FUZZTIME (60s) each.
 # The source folder of a large mdBook; without one its measures are left out.
 BENCH_BOOK ?=
 
+# With a number only the controller is measured, with as many views.
+VIEWS ?=
+
 .PHONY: bench
-bench: build-fn bin/kustomize ## Measure function and controller against baselines of the same run; takes minutes.
-	go -C test run ./bench -fn "$(CURDIR)/bin/fn" -kustomize "$(CURDIR)/bin/kustomize" -book '$(BENCH_BOOK)'
+bench: $(if $(VIEWS),controlplane,build-fn bin/kustomize) ## Measure function and controller against baselines of the same run; takes minutes. VIEWS=10000: the controller, with as many views, in about an hour.
+	go -C test run ./bench -results "$(CURDIR)/bench.json" \
+	  $(if $(VIEWS),-cluster-views $(VIEWS) -outage 5m,-fn "$(CURDIR)/bin/fn" -kustomize "$(CURDIR)/bin/kustomize" -book '$(BENCH_BOOK)')
 
 # With KUBECONFIG the tests use that cluster; docs/e2e.md has the variables that
 # say which images it can pull.

@@ -5,6 +5,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -12,7 +13,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"text/tabwriter"
 	"time"
 
 	"sigs.k8s.io/kustomize/kyaml/kio"
@@ -41,7 +41,9 @@ func main() {
 	flag.StringVar(&b.kustomize, "kustomize", "", "kustomize's program")
 	flag.StringVar(&b.book, "book", "", "the source folder of a large mdBook; the measures of one are left out without it")
 	flag.IntVar(&b.views, "views", 1000, "how many views are expanded")
-	flag.IntVar(&b.clusterViews, "cluster-views", 500, "how many views the controller is measured with; 0 leaves it out")
+	flag.IntVar(&b.clusterViews, "cluster-views", 1000, "how many views the controller is measured with; 0 leaves it out")
+	flag.DurationVar(&b.outage, "outage", 20*time.Second, "how long the controller has no API server")
+	flag.StringVar(&b.resultsFile, "results", "", "a file that keeps the results, to compare with; none if empty")
 	flag.IntVar(&b.runs, "runs", 3, "how often each side is run; the fastest counts")
 	flag.Parse()
 	exitOn(b.run(os.Stdout))
@@ -78,9 +80,11 @@ type bench struct {
 	fn, kustomize, book string
 	views, runs         int
 	clusterViews        int
+	outage              time.Duration
+	resultsFile         string
 
 	self, dir string
-	table     *tabwriter.Writer
+	results   *results
 }
 
 func (b *bench) run(out io.Writer) error {
@@ -100,13 +104,11 @@ func (b *bench) run(out io.Writer) error {
 	}
 	defer os.RemoveAll(b.dir)
 
-	b.table = tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(b.table, "measure\tours\tbaseline\tratio\tgoal")
+	if b.results, err = newResults(out, b.resultsFile); err != nil {
+		return err
+	}
 	for _, measure := range measures {
-		if err := measure(); err != nil {
-			return err
-		}
-		if err := b.table.Flush(); err != nil {
+		if err := errors.Join(measure(), b.results.keep()); err != nil {
 			return err
 		}
 	}
@@ -162,9 +164,7 @@ func (b *bench) compare(ours, baseline command) (usage, usage, error) {
 }
 
 func (b *bench) report(measure string, ours, baseline usage, goal string) {
-	fmt.Fprintf(b.table, "%s\t%v\t%v\t%.2f\t%s\n", measure,
-		ours.time.Round(time.Millisecond/10), baseline.time.Round(time.Millisecond/10),
-		float64(ours.time)/float64(baseline.time), goal)
+	b.results.add(row{measure, duration(ours.time), duration(baseline.time), goal})
 }
 
 func (b *bench) path(elements ...string) string {

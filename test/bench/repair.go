@@ -65,11 +65,17 @@ func (b *bench) repairs(ctx context.Context, f *field) error {
 			}
 			took = append(took, t)
 		}
-		slices.Sort(took)
-		fmt.Fprintf(b.table, "controller, repair of %s, p50 / p99 of %d\t%v\t%v\t\tp99 < 1s\n", d.name, len(took),
-			took[len(took)/2].Round(time.Millisecond), took[len(took)*99/100].Round(time.Millisecond))
+		b.percentiles(f, fmt.Sprintf("repair of %s", d.name), took, "p99 < 1 s")
 	}
 	return f.allReady(ctx)
+}
+
+// percentiles adds the median and the 99th percentile of what something took.
+func (b *bench) percentiles(f *field, what string, took []time.Duration, goal string) {
+	slices.Sort(took)
+	b.results.add(
+		f.row(what+", p50", duration(took[len(took)/2]), figure{}, ""),
+		f.row(fmt.Sprintf("%s, p99 of %d", what, len(took)), duration(took[len(took)*99/100]), figure{}, goal))
 }
 
 // repair changes an object and returns how long that lasted.
