@@ -15,16 +15,11 @@ ARG TARGETARCH
 ARG VERSION=dev
 RUN CGO_ENABLED=0 GOOS=${TARGETOS} GOARCH=${TARGETARCH} \
     go build -trimpath -ldflags "-s -w -X main.version=${VERSION}" -o /image/ ./fn ./controller
-# kustomize and kpt start the function with `--user nobody`, which fails in an
-# image without a passwd file that names it.
-RUN mkdir /image/etc && \
-    printf '%s\n' \
-      'root:x:0:0:root:/:/sbin/nologin' \
-      'nonroot:x:65532:65532:nonroot:/:/sbin/nologin' \
-      'nobody:x:65534:65534:nobody:/:/sbin/nologin' >/image/etc/passwd && \
-    printf '%s\n' 'root:x:0:' 'nonroot:x:65532:' 'nogroup:x:65534:' >/image/etc/group
 
 FROM scratch
+# kustomize and kpt start the function with `--user nobody`, which fails in an
+# image without a passwd file that names it.
+COPY tools/release/rootfs/ /
 COPY --from=build /image/ /
 USER 65532:65532
 ENTRYPOINT ["/fn"]

@@ -9,8 +9,8 @@ SHELL := /usr/bin/env bash
 PROGRAMS := fn controller
 
 # Modules with code of ours, and those whose tests take seconds.
-MODULES := . test test/monitoring tools/crd-schema
-QUICK_MODULES := . tools/crd-schema
+MODULES := . test test/monitoring tools/crd-schema tools/release
+QUICK_MODULES := . tools/crd-schema tools/release
 
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 LDFLAGS := -s -w -X main.version=$(VERSION)
@@ -149,6 +149,22 @@ image: ## Build the image IMAGE with docker, podman or buildah.
 	  --build-arg CREATED=$(shell git log -1 --format=%cI 2>/dev/null) \
 	  $(IMAGE_FLAGS) --tag $(IMAGE) .
 
+##@ Release
+
+# What the programs are built for, and the image where it is Linux.
+RELEASE_PLATFORMS ?= linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
+# The image's name without a tag, by which install.yaml pulls it.
+RELEASE_IMAGE ?= ghcr.io/zoetrope/markdown-view
+DIST ?= dist
+
+.PHONY: release
+release: bin/release ## Fill DIST (dist/) with the release VERSION=v1.2.3; docs/release.md lists what is in it.
+	bin/release build -version '$(VERSION)' -platforms '$(RELEASE_PLATFORMS)' -image '$(RELEASE_IMAGE)' -dist '$(DIST)'
+
+.PHONY: release-push
+release-push: bin/release ## Push the image and the manifests in DIST to the registry of RELEASE_IMAGE.
+	bin/release push -dist '$(DIST)' -image '$(RELEASE_IMAGE)' $(RELEASE_PUSH_FLAGS)
+
 ##@ Tools
 
 # Each tool is a module of its own below tools/, so that it is built with its own
@@ -180,6 +196,9 @@ bin/mermaid.min.js: Makefile
 	rm -rf bin/npm
 
 bin/crd-schema: tools/crd-schema/main.go
+
+bin/release: tools/release/go.mod $(wildcard tools/release/*.go) $(wildcard tools/release/rootfs/*/*)
+	go -C tools/release build -trimpath -o "$(CURDIR)/bin/release" .
 
 .PHONY: kustomize
 kustomize: bin/kustomize ## Build the pinned kustomize into bin/.

@@ -70,7 +70,7 @@ func provideImages(ctx context.Context) (imageNames, error) {
 // viewer.
 func changedSources(viewer string) (string, error) {
 	target := filepath.Join(shared.Folder(), "next")
-	for _, name := range []string{"api", "generator", "fn", "controller"} {
+	for _, name := range []string{"api", "generator", "fn", "controller", "tools/release/rootfs"} {
 		if err := os.CopyFS(filepath.Join(target, name), os.DirFS(filepath.Join("../..", name))); err != nil {
 			return "", err
 		}
