@@ -56,13 +56,13 @@ func TestNoTenantEndsTheController(t *testing.T) {
 		view.Spec.ContentFrom[0].SourceRef.Name = "large"
 		tenant.create(view)
 	}
-	other.isQuick("large books are made")
+	other.isQuick("while-made", "large books are made")
 	f.largeBooksServe(revision, views)
 	t.Logf("%d books of 31 MiB were made within %s", views, time.Since(began).Round(time.Second))
 
 	began = time.Now()
 	revision = served.offerLarge(tenants, "Second")
-	other.isQuick("large books are changed")
+	other.isQuick("while-changed", "large books are changed")
 	f.largeBooksServe(revision, views)
 	t.Logf("they were changed within %s", time.Since(began).Round(time.Second))
 	peak := peakOf(t, f.Program("controller"))
@@ -89,10 +89,10 @@ func (s *sources) offerLarge(tenants []*fixture, page string) string {
 	return revision
 }
 
-// isQuick measures edits and repairs of the view docs.
-func (f *fixture) isQuick(while string) {
+// isQuick measures edits and repairs of a small view, which it makes.
+func (f *fixture) isQuick(view, while string) {
 	f.Helper()
-	edits, repairs := f.latencies()
+	edits, repairs := f.latencies(view)
 	f.Logf("while %s: edits of a small view %v, repairs %v", while, edits, repairs)
 	for what, took := range map[string][]time.Duration{"edit": edits, "repair": repairs} {
 		// The machine is busy with books; what waits for them waits much longer.
