@@ -83,9 +83,16 @@ func (f *fixture) mark() cluster.Mark      { f.Helper(); return f.Mark() }
 func (f *fixture) settled(names ...string) { f.Helper(); f.Settled(names...) }
 func (f *fixture) caughtUp()               { f.Helper(); f.CaughtUp() }
 
-func (f *fixture) status(name string, want metav1.ConditionStatus, reason string) *v1.MarkdownView {
+func (f *fixture) status(name string, want metav1.ConditionStatus, reason string, words ...string) *v1.MarkdownView {
 	f.Helper()
-	return f.Status(name, want, reason)
+	return f.Status(name, want, reason, words...)
+}
+
+// rolloutFailed waits until a view says so, and why. At first, on a busy machine, it can't
+// tell more than that too much time has passed.
+func (f *fixture) rolloutFailed(name string, words ...string) {
+	f.Helper()
+	f.status(name, metav1.ConditionFalse, v1.RolloutFailedReason, words...)
 }
 
 func update[T client.Object](f *fixture, object T, name string, change func(T)) {

@@ -37,10 +37,7 @@ func TestAPausedDeploymentIsNamed(t *testing.T) {
 	}
 	pause(true)
 	update(f, &v1.MarkdownView{}, "docs", func(v *v1.MarkdownView) { v.Spec.Markdowns["next.md"] = "# Changed\n" })
-	view = f.status("docs", metav1.ConditionFalse, v1.RolloutFailedReason)
-	if message := readyMessage(view); !strings.Contains(message, "kubectl rollout resume deployment viewer-docs") {
-		t.Errorf("the message doesn't say what to do: %s", message)
-	}
+	f.rolloutFailed("docs", "kubectl rollout resume deployment viewer-docs")
 	pause(false)
 	f.ready("docs")
 }

@@ -237,10 +237,7 @@ func TestAPatchThatGoesWrongInAPod(t *testing.T) {
 	update(f, &v1.MarkdownView{}, "docs", func(v *v1.MarkdownView) {
 		v.Spec.Patches = []v1.Patch{patchOf("Deployment", "spec: {template: {spec: {nodeSelector: {no: such}}}}")}
 	})
-	failed := f.status("docs", metav1.ConditionFalse, v1.RolloutFailedReason)
-	if message := readyMessage(failed); !strings.Contains(message, "Unschedulable") {
-		t.Errorf("the message is %q", message)
-	}
+	f.rolloutFailed("docs", "Unschedulable")
 	if available := f.deployment().Status.AvailableReplicas; available != 1 {
 		t.Errorf("%d replicas serve", available)
 	}

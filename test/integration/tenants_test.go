@@ -55,12 +55,7 @@ func hangingServersDelayNobodyElse(f, hostile *fixture, served *sources) {
 	const views, rounds = 100, 5
 	f.tenantsController("hanging", hostile)
 
-	for round := range measures {
-		view := measured(round)
-		served.offer(f, view, "# First\n")
-		f.create(sourceView(f.namespace, view))
-		f.ready(view)
-	}
+	f.measuredSources(served)
 	served.offer(hostile, "served", "# First\n")
 	hostile.create(sourceView(hostile.namespace, "served"))
 	hostile.ready("served")
@@ -74,19 +69,38 @@ func hangingServersDelayNobodyElse(f, hostile *fixture, served *sources) {
 	newer := served.offer(hostile, "served", "# Second\n")
 	hostile.fetches("served", newer)
 
-	f.withinASecond(func(view string) (commits, repairs []time.Duration) {
+	f.within(time.Second, func(view string) [][]time.Duration {
+		var commits, repairs []time.Duration
 		for round := range rounds {
-			page := fmt.Sprintf("# Commit %d at %s\n", round, time.Now())
-			served.offer(f, view, page)
-			commits = append(commits, f.seconds("the commit to be applied", func() bool {
-				configMap := &corev1.ConfigMap{}
-				return f.get(configMap, "markdowns-"+view) && configMap.Data["start.md"] == page
-			}))
+			commits = append(commits, f.commit(served, view, round))
 			f.must(f.Client.Delete(f.Context(), &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: f.namespace, Name: "viewer-" + view}}))
 			repairs = append(repairs, f.seconds("the repair", func() bool { return f.get(&corev1.Service{}, "viewer-"+view) }))
 		}
 		f.ready(view)
-		return commits, repairs
+		return [][]time.Duration{commits, repairs}
+	})
+}
+
+// measuredSources makes the views that within measures, of sources.
+func (f *fixture) measuredSources(served *sources) {
+	f.Helper()
+	for round := range measures {
+		view := measured(round)
+		served.offer(f, view, "# First\n")
+		f.create(sourceView(f.namespace, view))
+		f.ready(view)
+	}
+}
+
+// commit has a view's source offer another page, and returns how long it takes until that is
+// applied.
+func (f *fixture) commit(served *sources, view string, round int) time.Duration {
+	f.Helper()
+	page := fmt.Sprintf("# Commit %d of %s\n", round, view)
+	served.offer(f, view, page)
+	return f.seconds("the commit to be applied", func() bool {
+		configMap := &corev1.ConfigMap{}
+		return f.get(configMap, "markdowns-"+view) && configMap.Data["start.md"] == page
 	})
 }
 
