@@ -157,6 +157,7 @@ func TestLostPodsOfTheLastGoodPagesAreReplaced(t *testing.T) {
 			}
 			return "no pod crashes"
 		})
+		f.status("docs", metav1.ConditionFalse, v1.ProgressingReason)
 		since := f.mark()
 		for _, pod := range k.pods() {
 			if pod.Status.ContainerStatuses[0].State.Running != nil {
