@@ -62,7 +62,8 @@ func SiteAt(t testing.TB, c *cluster.Cluster, host string) *Site {
 		t:    t,
 		base: &url.URL{Scheme: "http", Host: host, Path: "/"},
 		client: &http.Client{
-			Timeout: 5 * time.Second,
+			// Much later than a busy machine answers; a request that got lost is never answered.
+			Timeout: 30 * time.Second,
 			// Each request finds a pod for itself.
 			Transport: &http.Transport{DialContext: c.DialNode, DisableKeepAlives: true},
 		},
