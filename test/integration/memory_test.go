@@ -96,8 +96,8 @@ func (f *fixture) isQuick(view, while string) {
 	f.Logf("while %s: edits of a small view %v, repairs %v", while, edits, repairs)
 	for what, took := range map[string][]time.Duration{"edit": edits, "repair": repairs} {
 		// The machine is busy with books; what waits for them waits much longer.
-		if median := took[len(took)/2]; median > 10*time.Second {
-			f.Errorf("the %s took %s", what, median)
+		if most := median(took); most > 10*time.Second {
+			f.Errorf("the %s took %s", what, most)
 		}
 	}
 }

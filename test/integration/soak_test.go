@@ -40,7 +40,7 @@ type soak struct {
 
 	actions  int
 	counts   map[string]int // of what has happened
-	texts    int // each page that is written differs from all before
+	texts    int            // each page that is written differs from all before
 	began    cluster.Mark
 	measured []soakMeasure
 	// happened are the actions that concern no single view.
