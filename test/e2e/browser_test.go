@@ -113,10 +113,10 @@ func (f *fixture) browser() context.Context {
 	return ctx
 }
 
-// do has the browser do something, for as long as a reader would wait.
+// do has the browser do something.
 func do[T any](ctx context.Context, f *fixture, what string, action chromedp.Action[T]) T {
 	f.Helper()
-	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	result, err := chromedp.Run(ctx, action)
 	if err != nil {

@@ -133,7 +133,7 @@ func TestABrokenChangeLeavesTheOldPagesServed(t *testing.T) {
 	f.change(func(view *v1.MarkdownView) { page("The new page")(view); broken(view) })
 	f.failed("1 new pod is not available", "exit code", lastWords)
 	const fiveMinutes, perSecond = 5 * 60, 10
-	clustertest.Eventually(f, 2*patience, clustertest.Often, "five minutes of reading", func() string { return atLeast(reader, fiveMinutes*perSecond) })
+	clustertest.Eventually(f, 4*patience, clustertest.Often, "five minutes of reading", func() string { return atLeast(reader, fiveMinutes*perSecond) })
 	answers := reader.End()
 	for _, a := range viewer.Failures(answers) {
 		t.Errorf("at %s: %s", a.At, a.Failed)
