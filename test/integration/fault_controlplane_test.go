@@ -2,6 +2,7 @@ package integration
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/zoetrope/markdown-view/api/v1"
 	"github.com/zoetrope/markdown-view/test/cluster"
@@ -39,6 +41,7 @@ func TestTheControllerSurvivesFaultsOfTheControlPlane(t *testing.T) {
 			f.must(f.component(cluster.APIServer).Start(f.Context()))
 		}},
 		{"etcd-away", etcdAway},
+		{"objects-never-collected", objectsNeverCollected},
 		{"rights-lost", rightsLost},
 		{"definition-deleted", definitionDeleted},
 	} {
@@ -81,6 +84,34 @@ func etcdAway(f *fixture) {
 	}
 }
 
+// objectsNeverCollected replaces the view docs while nothing collects what the old one had,
+// as it happens when the collector's watch is away meanwhile. The new one takes it over.
+func objectsNeverCollected(f *fixture) {
+	f.Helper()
+	before := f.deployment()
+	f.must(f.component(cluster.ControllerManager).Kill(f.Context()))
+	f.must(f.Client.Delete(f.Context(), f.view("docs")))
+	f.create(f.view("docs"))
+	f.status("docs", metav1.ConditionFalse, v1.ProgressingReason)
+	view := &v1.MarkdownView{}
+	f.get(view, "docs")
+	for name, object := range map[string]client.Object{
+		"markdowns-docs": &corev1.ConfigMap{}, "viewer-docs": &appsv1.Deployment{},
+	} {
+		f.eventually(name+" to be the new view's", func() string {
+			if !f.get(object, name) || !metav1.IsControlledBy(object, view) || len(object.GetOwnerReferences()) != 1 {
+				return fmt.Sprintf("it belongs to %v", object.GetOwnerReferences())
+			}
+			return ""
+		})
+	}
+	f.must(f.component(cluster.ControllerManager).Start(f.Context()))
+	f.ready("docs")
+	if after := f.deployment(); after.Generation != before.Generation || after.UID != before.UID {
+		f.Error("the Deployment was changed, though the new view wants the same")
+	}
+}
+
 // rightsLost takes the controller's rights away, lets a view be made that it can do
 // nothing for, and gives them back.
 func rightsLost(f *fixture) {
@@ -111,9 +142,9 @@ func rightsLost(f *fixture) {
 // and puts it back.
 func definitionDeleted(f *fixture) {
 	f.Helper()
-	client, err := dynamic.NewForConfig(f.Cluster.Config)
+	dynamicClient, err := dynamic.NewForConfig(f.Cluster.Config)
 	f.must(err)
-	definitions := client.Resource(schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"})
+	definitions := dynamicClient.Resource(schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"})
 	f.must(definitions.Delete(f.Context(), "markdownviews.view.zoetrope.github.io", metav1.DeleteOptions{}))
 	f.eventually("the views' objects to be collected", func() string {
 		if f.get(&appsv1.Deployment{}, "viewer-docs") || f.get(&corev1.ConfigMap{}, "markdowns-docs") {

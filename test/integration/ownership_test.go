@@ -1,6 +1,7 @@
 package integration
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -57,7 +58,31 @@ func TestWhatIsntOursIsntTouched(t *testing.T) {
 			if len(after.GetLabels()) != 0 || len(after.GetOwnerReferences()) != 0 || hasManager(after, "markdown-view-controller") {
 				t.Errorf("the object was touched: %v, %v, %v", after.GetLabels(), after.GetOwnerReferences(), after.GetManagedFields())
 			}
+			f.looksAgainForNothing()
 		})
+	}
+}
+
+// looksAgainForNothing has the view docs looked at again, which costs no more than the
+// answer to that in its status.
+func (f *fixture) looksAgainForNothing() {
+	f.Helper()
+	since := f.mark()
+	for i := range 3 {
+		asked := fmt.Sprint("look ", i)
+		update(f, &v1.MarkdownView{}, "docs", func(v *v1.MarkdownView) {
+			v.Annotations = map[string]string{"reconcile.fluxcd.io/requestedAt": asked}
+		})
+		f.eventually("the view to be looked at", func() string {
+			view := &v1.MarkdownView{}
+			f.get(view, "docs")
+			return differs(view.Status.LastHandledReconcileAt, asked)
+		})
+	}
+	for _, r := range f.requests(since) {
+		if r.Resource != "markdownviews.view.zoetrope.github.io" {
+			f.Errorf("a look at a conflict cost %s", r)
+		}
 	}
 }
 

@@ -249,8 +249,7 @@ func (s *soak) wroteItsOwnOnly() {
 }
 
 // rests checks that nothing is asked of the API server while nothing happens. Watches end
-// now and then, and begin again. Where a Deployment of somebody else's is in the way, it is
-// tried seldom whether it still is: what isn't the controller's is in no cache.
+// now and then, and begin again.
 func (s *soak) rests(while time.Duration) {
 	s.Helper()
 	since := s.mark()
@@ -259,11 +258,7 @@ func (s *soak) rests(while time.Duration) {
 	case <-s.Context().Done():
 	}
 	requests, err := s.Cluster.Requests(s.Context(), since, cluster.By(controllerUser), cluster.Not(cluster.Leases),
-		func(r cluster.Request) bool {
-			return r.Verb != "watch" && !(r.Resource == "deployments.apps" && slices.ContainsFunc(s.views, func(v *soakView) bool {
-				return v.taken != nil && v.tenant.namespace == r.Namespace && generator.ViewerName(v.name) == r.Name
-			}))
-		})
+		func(r cluster.Request) bool { return r.Verb != "watch" })
 	s.must(err)
 	if len(requests) > 0 {
 		s.Errorf("%d requests in %s at rest:\n%s", len(requests), while, lines(requests))

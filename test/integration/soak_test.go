@@ -80,7 +80,7 @@ func TestSoak(t *testing.T) {
 	}
 	s.lift(true)
 	s.holds()
-	s.rests(min(time.Minute, max(15*time.Second, duration/20)))
+	s.rests(min(time.Minute, max(35*time.Second, duration/20))) // what is in the way is looked at every 30 seconds
 	s.measure()
 	s.staysFlat()
 	t.Logf("%d actions; seed %d", s.actions, seed)

@@ -33,7 +33,8 @@ type Applier struct {
 	Writer client.Writer
 	// APIReader reads the metadata of what has a name from the API server itself.
 	APIReader client.Reader
-	// Metadata reads the metadata of any ConfigMap and Service from a cache.
+	// Metadata reads the metadata of any ConfigMap and Service, and of any Deployment that
+	// doesn't carry our label, from a cache.
 	Metadata client.Reader
 	// Clock tells when something was applied.
 	Clock clock.PassiveClock
@@ -367,10 +368,10 @@ func (a *Applier) lookUp(ctx context.Context, s *situation) error {
 	return err
 }
 
-// lookUpMetadata reads from the cache of all metadata, if there is one, and when that
-// doesn't agree with the API server from there.
+// lookUpMetadata reads from the cache of metadata, and when that doesn't agree with the API
+// server from there.
 func (a *Applier) lookUpMetadata(ctx context.Context, s *situation) (*metav1.PartialObjectMetadata, error) {
-	if s.metadataCached && !s.done.lookedAgain {
+	if !s.done.lookedAgain {
 		existing := &metav1.PartialObjectMetadata{}
 		existing.SetGroupVersionKind(s.gvk)
 		if err := a.Metadata.Get(ctx, client.ObjectKeyFromObject(s.live), existing); err != nil {

@@ -107,9 +107,6 @@ type child struct {
 	unwanted func() map[string][]string
 	// keep returns desired with what is to stay of live; nil if that is nothing.
 	keep func() (any, error)
-	// metadataCached means that the metadata of all objects of the kind are in a cache,
-	// so that it costs no request to look at what has the name.
-	metadataCached bool
 	// restless means that others write the object's status all the time, so that its
 	// version tells nothing about what an apply was decided on.
 	restless bool
@@ -190,7 +187,7 @@ func desiredConfigMap(desired *corev1ac.ConfigMapApplyConfiguration) Desired {
 		live := &corev1.ConfigMap{}
 		live.Name, live.Namespace = *desired.Name, *desired.Namespace
 		return &child{
-			gvk: corev1.SchemeGroupVersion.WithKind("ConfigMap"), desired: desired, live: live, metadataCached: true,
+			gvk: corev1.SchemeGroupVersion.WithKind("ConfigMap"), desired: desired, live: live,
 			owned: func() (any, error) { return corev1ac.ExtractConfigMap(live, generator.FieldManager) },
 			// Each key is a page.
 			unwanted: func() map[string][]string {
@@ -244,7 +241,7 @@ func desiredService(desired *corev1ac.ServiceApplyConfiguration) Desired {
 		live := &corev1.Service{}
 		live.Name, live.Namespace = *desired.Name, *desired.Namespace
 		return &child{
-			gvk: corev1.SchemeGroupVersion.WithKind("Service"), desired: desired, live: live, metadataCached: true,
+			gvk: corev1.SchemeGroupVersion.WithKind("Service"), desired: desired, live: live,
 			owned: func() (any, error) { return corev1ac.ExtractService(live, generator.FieldManager) },
 		}
 	}}

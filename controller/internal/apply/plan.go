@@ -156,7 +156,7 @@ func planMissing(s *situation) action {
 		return action{verb: refuse, reason: "it is there and will be seen", err: staleVersion(s.refusal)}
 	case s.refusal != nil:
 		return action{verb: refuse, reason: "the API server refused it", err: s.refusal}
-	case !s.done.lookedUp && (s.metadataCached || Adopts(s.view)):
+	case !s.done.lookedUp:
 		return action{verb: lookUp, reason: "something that doesn't carry its labels may have its name"}
 	case s.existing != nil: // as the tutorial made it, or to be adopted
 		return action{verb: apply, reason: "it lacks its labels"}

@@ -42,10 +42,9 @@ func TestPlanMissing(t *testing.T) {
 		want   verb
 		reason string
 	}{
-		"of a Service's name nothing is known yet":         {want: lookUp, reason: "may have its name"},
-		"nothing has its name":                             {given: []func(*situation){lookedUp}, want: create, reason: "isn't there"},
-		"of a Deployment's name only the API server knows": {kind: "Deployment", want: create},
-		"a Deployment may be there to be adopted":          {kind: "Deployment", given: []func(*situation){adopt}, want: lookUp},
+		"of a Service's name nothing is known yet":    {want: lookUp, reason: "may have its name"},
+		"nothing has its name":                        {given: []func(*situation){lookedUp}, want: create, reason: "isn't there"},
+		"of a Deployment's name nothing is known yet": {kind: "Deployment", want: lookUp},
 		"something of somebody else has its name": {
 			given: []func(*situation){lookedUp, func(s *situation) { s.existing = existing("") }}, want: refuse, reason: "isn't the view's",
 		},

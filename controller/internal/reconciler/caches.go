@@ -9,6 +9,7 @@ import (
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -40,11 +41,15 @@ func CacheOptions(views labels.Selector, namespaces []string) cache.Options {
 }
 
 // MetadataCacheOptions returns the options of a cache of the metadata of ConfigMaps and
-// Services.
+// Services, and of the Deployments that don't carry our label: those of others are few, and
+// ours change with each pod.
 func MetadataCacheOptions(namespaces []string) cache.Options {
+	others, err := labels.Parse("app.kubernetes.io/created-by!=" + generator.FieldManager)
+	utilruntime.Must(err)
 	return cache.Options{
 		DefaultNamespaces: namespaceConfigs(namespaces),
 		DefaultTransform:  stripMetadata,
+		ByObject:          map[client.Object]cache.ByObject{metadataOf("Deployment"): {Label: others}},
 	}
 }
 

@@ -36,7 +36,7 @@ const configMapIndex = ".spec.contentFrom.configMapRef.name"
 
 // Options are those of the controller's caches and queue.
 type Options struct {
-	// Metadata is the cache of the metadata of ConfigMaps and Services.
+	// Metadata is the cache of MetadataCacheOptions.
 	Metadata cache.Cache
 	// Concurrent is how many views of a namespace are reconciled at once, of all
 	// namespaces twice as many.
@@ -87,8 +87,8 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, opt
 		Watches(&corev1.Pod{}, r.enqueueView("Pod")).
 		WatchesRawSource(source.Kind(options.Metadata, metadataOf("ConfigMap"),
 			handler.TypedEnqueueRequestsFromMapFunc(r.viewsOfConfigMap))).
-		WatchesRawSource(source.Kind(options.Metadata, metadataOf("Service"),
-			handler.TypedFuncs[*metav1.PartialObjectMetadata, reconcile.Request]{DeleteFunc: serviceDeleted})).
+		WatchesRawSource(source.Kind(options.Metadata, metadataOf("Service"), whenDeleted)).
+		WatchesRawSource(source.Kind(options.Metadata, metadataOf("Deployment"), whenDeleted)).
 		WatchesRawSource(r.Pages.Sources.Fetched()).
 		WatchesRawSource(source.Channel(r.limiter.wake, &handler.EnqueueRequestForObject{})).
 		WatchesRawSource(source.Channel(r.workers.wake, &handler.EnqueueRequestForObject{})).
@@ -147,8 +147,10 @@ func (r *Reconciler) enqueueView(kind string) handler.EventHandler {
 	}
 }
 
-// serviceDeleted wakes the view that may have waited for a Service's name.
-func serviceDeleted(_ context.Context, e event.TypedDeleteEvent[*metav1.PartialObjectMetadata], queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+// whenDeleted wakes the view that may have waited for the name of a Service or Deployment.
+var whenDeleted = handler.TypedFuncs[*metav1.PartialObjectMetadata, reconcile.Request]{DeleteFunc: viewerDeleted}
+
+func viewerDeleted(_ context.Context, e event.TypedDeleteEvent[*metav1.PartialObjectMetadata], queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {
 	if name, ok := strings.CutPrefix(e.Object.Name, generator.ViewerName("")); ok {
 		queue.Add(reconcile.Request{NamespacedName: types.NamespacedName{Namespace: e.Object.Namespace, Name: name}})
 	}
@@ -199,6 +201,10 @@ func configMapsOf(object client.Object) []string {
 
 func metadataOf(kind string) *metav1.PartialObjectMetadata {
 	metadata := &metav1.PartialObjectMetadata{}
-	metadata.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind(kind))
+	version := corev1.SchemeGroupVersion
+	if kind == "Deployment" {
+		version = appsv1.SchemeGroupVersion
+	}
+	metadata.SetGroupVersionKind(version.WithKind(kind))
 	return metadata
 }

@@ -154,8 +154,9 @@ func partial(kind, name string) *metav1.PartialObjectMetadata {
 func TestViewIsWokenWhenNameIsFree(t *testing.T) {
 	meta := func(name string) metav1.ObjectMeta { return metav1.ObjectMeta{Namespace: "docs", Name: name} }
 	for kind, foreign := range map[string]client.Object{
-		"Service":   &corev1.Service{ObjectMeta: meta("viewer-docs")},
-		"ConfigMap": &corev1.ConfigMap{ObjectMeta: meta("markdowns-docs")},
+		"Service":    &corev1.Service{ObjectMeta: meta("viewer-docs")},
+		"Deployment": &appsv1.Deployment{ObjectMeta: meta("viewer-docs")},
+		"ConfigMap":  &corev1.ConfigMap{ObjectMeta: meta("markdowns-docs")},
 	} {
 		t.Run(kind, func(t *testing.T) {
 			w := startWatching(t, Options{}, foreign)
