@@ -23,6 +23,7 @@ import (
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
 
 	"github.com/fluxcd/pkg/apis/meta"
 	"github.com/fluxcd/pkg/runtime/conditions"
@@ -264,7 +265,7 @@ func (r *Reconciler) report(ctx context.Context, state *viewState, before, view 
 		r.limiter.release(state) // not before: the status of the next view is to be the later one
 	}
 	if err != nil {
-		return ctrl.Result{}, err
+		return ctrl.Result{Priority: new(handler.LowPriority)}, err
 	}
 	r.recordTransition(before, view)
 	r.recordWarnings(view, result.warnings)
@@ -276,7 +277,10 @@ func (r *Reconciler) report(ctx context.Context, state *viewState, before, view 
 	if result.state != outcome.Served && result.state != outcome.Stalled && result.requeueAfter > 0 {
 		result.requeueAfter = min(result.requeueAfter, view.Spec.Interval.Duration)
 	}
-	return ctrl.Result{RequeueAfter: soonest(result.requeueAfter, state.written.Pending(r.Clock.Now()))}, result.err
+	return ctrl.Result{
+		RequeueAfter: soonest(result.requeueAfter, state.written.Pending(r.Clock.Now())),
+		Priority:     new(handler.LowPriority), // what has changed comes first, however many fail
+	}, result.err
 }
 
 // soonest returns the shorter of two waits, of which 0 is none.

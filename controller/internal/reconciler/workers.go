@@ -1,7 +1,6 @@
 package reconciler
 
 import (
-	"slices"
 	"sync"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -22,13 +21,30 @@ type workerShares struct {
 	mu     sync.Mutex
 	busy   int
 	held   map[string]int
-	parked map[string][]types.NamespacedName
+	parked map[string]*parkedViews
+}
+
+// parkedViews are those of a namespace, each once, in the order in which they came.
+type parkedViews struct {
+	order []types.NamespacedName
+	known map[types.NamespacedName]bool
+}
+
+func (p *parkedViews) add(view types.NamespacedName) {
+	if !p.known[view] {
+		p.order, p.known[view] = append(p.order, view), true
+	}
+}
+
+func (p *parkedViews) removeFirst() {
+	delete(p.known, p.order[0])
+	p.order = p.order[1:]
 }
 
 func newWorkerShares(workers int) *workerShares {
 	return &workerShares{
 		workers: workers, wake: make(chan event.GenericEvent, 1024),
-		held: map[string]int{}, parked: map[string][]types.NamespacedName{},
+		held: map[string]int{}, parked: map[string]*parkedViews{},
 	}
 }
 
@@ -40,9 +56,10 @@ func (w *workerShares) acquire(view types.NamespacedName) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if !w.available(view.Namespace) {
-		if !slices.Contains(w.parked[view.Namespace], view) {
-			w.parked[view.Namespace] = append(w.parked[view.Namespace], view)
+		if w.parked[view.Namespace] == nil {
+			w.parked[view.Namespace] = &parkedViews{known: map[types.NamespacedName]bool{}}
 		}
+		w.parked[view.Namespace].add(view)
 		return false
 	}
 	w.busy++
@@ -71,11 +88,11 @@ func (w *workerShares) release(namespace string) {
 			continue
 		}
 		select {
-		case w.wake <- wakeUp(views[0]):
+		case w.wake <- wakeUp(views.order[0]):
 		default:
 			return // full: what is in it leads to more releases
 		}
-		if w.parked[waiting] = views[1:]; len(views) == 1 {
+		if views.removeFirst(); len(views.order) == 0 {
 			delete(w.parked, waiting)
 		}
 	}
