@@ -64,7 +64,8 @@ lint: bin/golangci-lint ## Run the linters; they also say what each folder may i
 	done
 
 .PHONY: verify
-verify: ## Check that generated files, go.mod files and formatting are up to date, then lint.
+verify: bin/actionlint ## Check that generated files, go.mod files and formatting are up to date, then lint.
+	bin/actionlint
 	@tools/unchanged.sh $(MAKE) --no-print-directory generate
 	@for module in $(MODULES); do \
 	  echo "go mod tidy -diff in $$module"; \
