@@ -20,7 +20,7 @@ import (
 
 // readyTimeout is how long a component has to become ready. It needs seconds;
 // this is for machines that do much else.
-const readyTimeout = 5 * time.Minute
+const readyTimeout = 10 * time.Minute
 
 // Options say what is different from a plain cluster. The zero value is one
 // without nodes.

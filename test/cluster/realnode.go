@@ -286,7 +286,8 @@ func (c *Cluster) startKubelet(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	client := &http.Client{Timeout: time.Second, Transport: &http.Transport{DialContext: c.DialNode, DisableKeepAlives: true}}
+	// A kubelet that has just started, on a busy machine, takes seconds to answer.
+	client := &http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{DialContext: c.DialNode, DisableKeepAlives: true}}
 	return c.until(ctx, "kubelet to work", func(ctx context.Context) error {
 		if state, err := kubelet.State(ctx); err != nil || !state.Running {
 			return errors.Join(err, kubelet.launch(ctx), errors.New("it has just been started"))

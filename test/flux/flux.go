@@ -118,7 +118,7 @@ func (f *Flux) ApplyCRDs(ctx context.Context) error {
 			return fmt.Errorf("apply the definitions of %s: %w\n%s", folder, err, out)
 		}
 	}
-	return wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
+	return wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, 3*time.Minute, true, func(ctx context.Context) (bool, error) {
 		return f.Client.List(ctx, &sourcev1.GitRepositoryList{}) == nil && f.Client.List(ctx, &sourcev1.ExternalArtifactList{}) == nil, nil
 	})
 }

@@ -86,7 +86,7 @@ func (p *Product) ApplyCRD(ctx context.Context) error {
 	if err := p.apply(ctx, "config/crd/bases"); err != nil {
 		return err
 	}
-	return wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
+	return wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, 3*time.Minute, true, func(ctx context.Context) (bool, error) {
 		return p.Client.List(ctx, &v1.MarkdownViewList{}) == nil, nil
 	})
 }
