@@ -125,6 +125,18 @@ func appliedByUs(object metav1.Object) bool {
 	return slices.ContainsFunc(object.GetManagedFields(), func(entry metav1.ManagedFieldsEntry) bool { return isOurs(&entry) })
 }
 
+// OurEntries returns, without fields, the entries that tell that our field manager has
+// applied an object.
+func OurEntries(managedFields []metav1.ManagedFieldsEntry) []metav1.ManagedFieldsEntry {
+	var ours []metav1.ManagedFieldsEntry
+	for i := range managedFields {
+		if isOurs(&managedFields[i]) {
+			ours = append(ours, metav1.ManagedFieldsEntry{Manager: generator.FieldManager, Operation: metav1.ManagedFieldsOperationApply})
+		}
+	}
+	return ours
+}
+
 // Adopts reports whether a view may take over objects that were not generated from it.
 func Adopts(view *v1.MarkdownView) bool {
 	return view.Annotations[v1.AdoptAnnotation] == "true"

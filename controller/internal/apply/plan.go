@@ -164,13 +164,9 @@ func planMissing(s *situation) action {
 	return action{verb: create, reason: "it isn't there"}
 }
 
-// refuseForeign refuses a child whose name an object has that isn't the view's. What the
-// view has applied is looked at again first: the cache of metadata doesn't tell who did.
+// refuseForeign refuses a child whose name an object has that isn't the view's.
 func refuseForeign(s *situation, object metav1.Object) (refusal action, refused bool) {
 	err := checkOwnership(s.view, s.gvk, object, s.predecessor)
-	if err != nil && !s.exists() && !s.done.lookedAgain && isListed(s.view, s.gvk, object.GetName()) && metav1.GetControllerOf(object) == nil {
-		return action{verb: lookUp, reason: "it was the view's, and may still be"}, true
-	}
 	return action{verb: refuse, reason: "what has its name isn't the view's", err: err}, err != nil
 }
 

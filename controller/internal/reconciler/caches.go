@@ -107,6 +107,7 @@ func stripMetadata(object any) (any, error) {
 	if err != nil {
 		return object, nil //nolint:nilerr // a tombstone has no metadata to strip
 	}
+	managedFields := accessor.GetManagedFields()
 	accessor.SetManagedFields(nil)
 	accessor.SetAnnotations(nil)
 	accessor.SetFinalizers(nil)
@@ -115,6 +116,7 @@ func stripMetadata(object any) (any, error) {
 		accessor.SetLabels(generator.Labels(viewName))
 	} else {
 		accessor.SetLabels(nil)
+		accessor.SetManagedFields(apply.OurEntries(managedFields)) // it may have lost the labels
 	}
 	accessor.SetOwnerReferences(controllerOnly(accessor))
 	return object, nil

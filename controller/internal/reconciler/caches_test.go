@@ -62,6 +62,15 @@ func TestMetadataCacheKeepsWhoseAnObjectIs(t *testing.T) {
 	object.Labels, object.OwnerReferences = generator.Labels("docs"), nil
 	want.Labels, want.OwnerReferences = generator.Labels("docs"), nil
 	strip()
+	ours := metav1.ManagedFieldsEntry{Manager: "markdown-view-controller", Operation: metav1.ManagedFieldsOperationApply}
+	object.ManagedFields = []metav1.ManagedFieldsEntry{ours}
+	strip() // the labels are enough
+	object.ManagedFields, object.Labels = []metav1.ManagedFieldsEntry{ours}, nil
+	object.ManagedFields[0].FieldsV1 = metav1.NewFieldsV1("{}")
+	want.ManagedFields, want.Labels = []metav1.ManagedFieldsEntry{ours}, nil
+	strip()
+	object.Labels, want.Labels, want.ManagedFields = generator.Labels("docs"), generator.Labels("docs"), nil
+	strip()
 	if !apply.CarriesLabels(object, "docs") {
 		t.Error("it isn't recognized any more")
 	}

@@ -136,6 +136,41 @@ func TestForeignServiceIsLeftAlone(t *testing.T) {
 	f.ready(f.reconcile("docs"), metav1.ConditionFalse, v1.ProgressingReason, "")
 }
 
+// TestConflictAsksNothingOfTheAPIServer, also where the view has had the name.
+func TestConflictAsksNothingOfTheAPIServer(t *testing.T) {
+	f := newFixture(t)
+	f.served("docs")
+	asked := 0
+	f.Applier.APIReader = interceptor.NewClient(f.Admin.(client.WithWatch), interceptor.Funcs{
+		List: func(ctx context.Context, c client.WithWatch, list client.ObjectList, options ...client.ListOption) error {
+			asked++
+			return c.List(ctx, list, options...)
+		},
+	})
+	f.Applier.Metadata = interceptor.NewClient(f.Admin.(client.WithWatch), interceptor.Funcs{
+		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, object client.Object, options ...client.GetOption) error {
+			if err := c.Get(ctx, key, object, options...); err != nil {
+				return err
+			}
+			_, err := stripMetadata(object)
+			return err
+		},
+	})
+	f.clock.SetTime(f.clock.Now().Add(apply.SettleTime))
+	meta := metav1.ObjectMeta{Namespace: "docs", Name: "viewer-docs"}
+	for _, kind := range []client.Object{&corev1.Service{ObjectMeta: meta}, &appsv1.Deployment{ObjectMeta: meta}} {
+		f.Must(f.Admin.Delete(t.Context(), kind))
+		f.Must(f.Admin.Create(t.Context(), kind))
+		f.ready(f.reconcile("docs"), metav1.ConditionFalse, v1.ConflictReason, "exists and was not generated from this view")
+		if asked > 0 {
+			t.Errorf("%T: the API server was asked %d times", kind, asked)
+		}
+		f.Must(f.Admin.Delete(t.Context(), kind))
+		f.reconcile("docs")
+		f.clock.SetTime(f.clock.Now().Add(apply.SettleTime))
+	}
+}
+
 // TestConflictIsLookedAtSeldom, whatever the interval: it may cost requests, because what has
 // the name need not be in a cache.
 func TestConflictIsLookedAtSeldom(t *testing.T) {
