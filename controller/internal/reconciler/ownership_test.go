@@ -91,6 +91,23 @@ func TestSuccessorTakesOverWhatIsNeverCollected(t *testing.T) {
 	}
 }
 
+// TestSuccessorBeginsAnew: no reconciliation has seen that its predecessor was gone, as when
+// the watch was interrupted, so that nothing has forgotten that yet.
+func TestSuccessorBeginsAnew(t *testing.T) {
+	f := newFixture(t)
+	first := f.view("docs")
+	f.reconcile("docs")
+	f.clock.SetTime(f.clock.Now().Add(time.Hour))
+	f.ready(f.reconcile("docs"), metav1.ConditionFalse, v1.RolloutFailedReason, "")
+	for _, object := range append(f.generated(), first) {
+		f.Must(f.Admin.Delete(t.Context(), object))
+	}
+	again := successor(f, "uid-of-its-successor")
+	again.Spec = first.Spec
+	f.Must(f.Admin.Create(t.Context(), again))
+	f.ready(f.reconcile("docs"), metav1.ConditionFalse, v1.ProgressingReason, "")
+}
+
 // TestSuccessorThatIsSucceededTakesNothingOver: the cache is behind, and the objects are
 // those of the view that has the name now.
 func TestSuccessorThatIsSucceededTakesNothingOver(t *testing.T) {

@@ -68,8 +68,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	}
 	defer r.workers.release(req.Namespace)
 	defer r.room.release(req.NamespacedName)
-	start, state := r.Clock.Now(), r.states.of(req.NamespacedName)
-	view, err := r.fetch(ctx, req.NamespacedName, state)
+	start := r.Clock.Now()
+	view, state, err := r.fetch(ctx, req.NamespacedName)
 	if view == nil || err != nil {
 		return ctrl.Result{}, err
 	}
@@ -91,26 +91,37 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	return r.report(ctx, state, before, view, result)
 }
 
-// fetch returns the view, or nil if nothing is to be done for it.
-func (r *Reconciler) fetch(ctx context.Context, name types.NamespacedName, state *viewState) (*v1.MarkdownView, error) {
-	log, view := ctrl.LoggerFrom(ctx), &v1.MarkdownView{}
+// fetch returns the view and its state, or nil if nothing is to be done for it.
+func (r *Reconciler) fetch(ctx context.Context, name types.NamespacedName) (*v1.MarkdownView, *viewState, error) {
+	log, view, state := ctrl.LoggerFrom(ctx), &v1.MarkdownView{}, r.states.of(name)
 	if err := r.Client.Get(ctx, name, view); err != nil {
 		if apierrors.IsNotFound(err) {
 			log.V(1).Info("forgotten", "reason", "the view is gone")
-			r.states.forget(name)
-			r.letGo(name, state)
-			r.Metrics.forget(name)
+			r.forget(name, state)
 		}
-		return nil, client.IgnoreNotFound(err)
+		return nil, nil, client.IgnoreNotFound(err)
 	}
+	if state.uid != "" && state.uid != view.UID {
+		log.V(1).Info("forgotten", "reason", "the view is another one of the name")
+		r.forget(name, state)
+		state = r.states.of(name)
+	}
+	state.uid = view.UID
 	// Deletion is garbage collection's: there is no finalizer to remove.
 	if !view.DeletionTimestamp.IsZero() || view.Spec.Suspend {
 		log.V(1).Info("left alone", "suspended", view.Spec.Suspend)
 		r.letGo(name, state)
 		state.lastApplied.Distrust()
-		return nil, nil
+		return nil, nil, nil
 	}
-	return view, nil
+	return view, state, nil
+}
+
+// forget drops what is remembered of a view that is gone.
+func (r *Reconciler) forget(view types.NamespacedName, state *viewState) {
+	r.states.forget(view)
+	r.letGo(view, state)
+	r.Metrics.forget(view)
 }
 
 // letGo gives back what is held for a view that isn't looked after.

@@ -24,6 +24,8 @@ import (
 // status or the Deployment says that it has passed; no event for what drifted meanwhile;
 // a rollout that waited for a slot may wait anew.
 type viewState struct {
+	// uid is the view's: another one of its name may take its place unseen.
+	uid types.UID
 	// rendered is what was generated and applied last; zero if nothing was.
 	rendered rendering
 	// kept are the objects of before while new ones can't be had; nil while they can.
