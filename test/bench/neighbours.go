@@ -79,9 +79,16 @@ func (f *field) allowNoDeployment(ctx context.Context, namespace string) error {
 }
 
 // keepChanging changes the views of a namespace until the context ends, one after the
-// other and again.
+// other and again, twenty a second.
 func (f *field) keepChanging(ctx context.Context, namespace string, views int) {
-	for round := 0; ctx.Err() == nil; round++ {
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	for round := 0; ; round++ {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
 		view := &v1.MarkdownView{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: fmt.Sprintf("view-%d", round%views)}}
 		patch := fmt.Appendf(nil, `{"spec": {"markdowns": {"start.md": "# Round %d\n"}}}`, round)
 		_ = f.Client.Patch(ctx, view, client.RawPatch("application/merge-patch+json", patch))

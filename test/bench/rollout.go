@@ -66,13 +66,14 @@ func (b *bench) rolloutOfAll(ctx context.Context, f *field) error {
 	if err != nil {
 		return err
 	}
-	rolled := map[string]time.Time{} // when the Deployment was written
+	rolled := map[string]time.Time{} // when the Deployment was written first
 	ready := map[string]time.Time{}  // when the status was written last
 	for _, r := range writes {
-		switch r.Subresource {
-		case "status":
+		_, again := rolled[r.Name]
+		switch {
+		case r.Subresource == "status":
 			ready[generator.ViewerName(r.Name)] = r.Received
-		case "":
+		case r.Resource == "deployments.apps" && !again:
 			rolled[r.Name] = r.Received
 		}
 	}
