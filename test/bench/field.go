@@ -82,7 +82,7 @@ func (b *bench) inCluster() (err error) {
 	}
 	f.Env = []string{"GOMEMLIMIT=" + limit}
 	for _, measure := range []func(context.Context, *field) error{
-		b.converge, b.controllerMemory, b.idle, b.repairs, b.restart, b.apiOutage, b.neighbours, b.rolloutOfAll,
+		b.converge, b.controllerMemory, b.clusterCost, b.idle, b.repairs, b.restart, b.apiOutage, b.neighbours, b.rolloutOfAll,
 	} {
 		if err := measure(ctx, f); err != nil {
 			return err
@@ -221,24 +221,29 @@ func (f *field) until(ctx context.Context, what string, missing func() (string, 
 	return cluster.Await(ctx, time.Hour, interval, what, func(context.Context) (string, error) { return missing() })
 }
 
-// scrape returns the sum of the series whose name and labels match.
+// scrape returns the sum of the controller's series whose name and labels match.
 func (f *field) scrape(ctx context.Context, pattern string) (float64, error) {
 	text, err := get(ctx, f.metrics, "/metrics")
 	if err != nil {
 		return 0, err
 	}
-	sum, found := 0.0, false
+	return sum(text, pattern)
+}
+
+// sum adds up the series whose name and labels match.
+func sum(text, pattern string) (float64, error) {
+	total, found := 0.0, false
 	for _, match := range regexp.MustCompile(`(?m)^`+pattern+` (\S+)$`).FindAllStringSubmatch(text, -1) {
 		value, err := strconv.ParseFloat(match[1], 64)
 		if err != nil {
 			return 0, err
 		}
-		sum, found = sum+value, true
+		total, found = total+value, true
 	}
 	if !found {
 		return 0, fmt.Errorf("no series matches %s", pattern)
 	}
-	return sum, nil
+	return total, nil
 }
 
 func get(ctx context.Context, address, path string) (string, error) {

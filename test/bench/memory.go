@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/zoetrope/markdown-view/api/v1"
+	"github.com/zoetrope/markdown-view/test/cluster"
 )
 
 // parts are what the controller's heap is for, told by what has allocated it: the first
@@ -34,7 +35,7 @@ var parts = []struct {
 
 // controllerMemory measures what views cost the controller.
 func (b *bench) controllerMemory(ctx context.Context, f *field) error {
-	peak, err := f.peak(ctx)
+	peak, err := peakOf(ctx, f.controller)
 	if err != nil {
 		return err
 	}
@@ -103,17 +104,18 @@ func partOf(sample *profile.Sample) int {
 	return len(parts) - 1
 }
 
-// peak is the most memory that the controller had, in bytes.
-func (f *field) peak(ctx context.Context) (float64, error) {
-	state, err := f.controller.State(ctx)
+// peakOf is the most memory that a program had, in bytes; 0 where that can't be told.
+func peakOf(ctx context.Context, program *cluster.Component) (float64, error) {
+	state, err := program.State(ctx)
 	if err != nil {
 		return 0, err
 	}
-	if text, ok := strings.CutSuffix(procField(fmt.Sprintf("/proc/%d/status", state.PID), "VmHWM"), " kB"); ok {
-		kilobytes, err := strconv.ParseFloat(text, 64)
-		return kilobytes * 1024, err
+	text, ok := strings.CutSuffix(procField(fmt.Sprintf("/proc/%d/status", state.PID), "VmHWM"), " kB")
+	if !ok {
+		return 0, nil
 	}
-	return f.scrape(ctx, `process_resident_memory_bytes`)
+	kilobytes, err := strconv.ParseFloat(text, 64)
+	return kilobytes * 1024, err
 }
 
 // empty returns the heap, its parts, and the most memory of a controller that looks after no
@@ -136,7 +138,7 @@ func (f *field) empty(ctx context.Context) (heap float64, byPart []float64, peak
 	if err != nil {
 		return 0, nil, 0, err
 	}
-	if peak, err = empty.peak(ctx); err != nil {
+	if peak, err = peakOf(ctx, empty.controller); err != nil {
 		return 0, nil, 0, err
 	}
 	return heap, byPart, peak, empty.controller.Kill(ctx)
