@@ -12,6 +12,7 @@ require (
 	github.com/fluxcd/source-controller/api v1.9.6
 	github.com/google/go-cmp v0.7.0
 	github.com/google/pprof v0.0.0-20250403155104-27863c87afa6
+	github.com/yuin/gopher-lua v1.1.2
 	golang.org/x/mod v0.43.0
 	golang.org/x/sync v0.22.0
 	golang.org/x/sys v0.48.0

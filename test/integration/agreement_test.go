@@ -12,20 +12,22 @@ import (
 	"github.com/fluxcd/cli-utils/pkg/kstatus/status"
 
 	v1 "github.com/zoetrope/markdown-view/api/v1"
+	"github.com/zoetrope/markdown-view/test/argocd"
 )
 
 // TestAllReadersAgree brings views to their final states and asks those who look at
-// conditions: kubectl wait, kstatus (which Flux uses) and kubectl get.
+// conditions: kubectl wait, kstatus (which Flux uses), Argo CD and kubectl get.
 func TestAllReadersAgree(t *testing.T) {
 	tests := map[string]struct {
 		reach  func(*fixture)
 		ready  bool // what kubectl wait --for=condition=Ready finds
 		status status.Status
+		health argocd.Health
 		get    string // READY and STATUS of kubectl get
 	}{
 		"served": {
 			reach: func(f *fixture) { f.create(f.view("docs")); f.ready("docs") },
-			ready: true, status: status.CurrentStatus, get: "True Healthy",
+			ready: true, status: status.CurrentStatus, health: argocd.Healthy, get: "True Healthy",
 		},
 		"parked": {
 			reach: func(f *fixture) {
@@ -34,7 +36,7 @@ func TestAllReadersAgree(t *testing.T) {
 				f.create(view)
 				f.ready("docs")
 			},
-			ready: true, status: status.CurrentStatus, get: "True Healthy",
+			ready: true, status: status.CurrentStatus, health: argocd.Healthy, get: "True Healthy",
 		},
 		"invalid": {
 			reach: func(f *fixture) {
@@ -43,7 +45,7 @@ func TestAllReadersAgree(t *testing.T) {
 				f.create(view)
 				f.status("docs", metav1.ConditionFalse, v1.InvalidReason)
 			},
-			status: status.FailedStatus, get: "False Invalid",
+			status: status.FailedStatus, health: argocd.Degraded, get: "False Invalid",
 		},
 		"invalid after it was served": {
 			reach: func(f *fixture) {
@@ -52,7 +54,7 @@ func TestAllReadersAgree(t *testing.T) {
 				update(f, &v1.MarkdownView{}, "docs", func(v *v1.MarkdownView) { delete(v.Spec.Markdowns, "next.md") })
 				f.status("docs", metav1.ConditionFalse, v1.InvalidReason)
 			},
-			status: status.FailedStatus, get: "False Invalid",
+			status: status.FailedStatus, health: argocd.Degraded, get: "False Invalid",
 		},
 		"a name that is taken": {
 			reach: func(f *fixture) {
@@ -60,7 +62,7 @@ func TestAllReadersAgree(t *testing.T) {
 				f.create(f.view("docs"))
 				f.status("docs", metav1.ConditionFalse, v1.ConflictReason)
 			},
-			status: status.FailedStatus, get: "False Conflict",
+			status: status.FailedStatus, health: argocd.Degraded, get: "False Conflict",
 		},
 		"pages that aren't there, which may come": {
 			reach: func(f *fixture) {
@@ -69,7 +71,7 @@ func TestAllReadersAgree(t *testing.T) {
 				f.create(view)
 				f.status("docs", metav1.ConditionFalse, v1.PagesNotFoundReason)
 			},
-			status: status.InProgressStatus, get: "False PagesNotFound",
+			status: status.InProgressStatus, health: argocd.Progressing, get: "False PagesNotFound",
 		},
 		"suspended before anybody has seen it": {
 			reach: func(f *fixture) {
@@ -77,7 +79,7 @@ func TestAllReadersAgree(t *testing.T) {
 				view.Spec.Suspend = true
 				f.create(view)
 			},
-			status: status.InProgressStatus, get: "",
+			status: status.InProgressStatus, health: argocd.Suspended, get: "",
 		},
 		// The conditions stay, and speak of the generation before: only kubectl get
 		// shows them.
@@ -87,7 +89,7 @@ func TestAllReadersAgree(t *testing.T) {
 				f.ready("docs")
 				update(f, &v1.MarkdownView{}, "docs", func(v *v1.MarkdownView) { v.Spec.Suspend = true })
 			},
-			status: status.InProgressStatus, get: "True Healthy",
+			status: status.InProgressStatus, health: argocd.Suspended, get: "True Healthy",
 		},
 	}
 	for name, test := range tests {
@@ -104,11 +106,24 @@ func TestAllReadersAgree(t *testing.T) {
 			if result := f.kstatus("docs"); result.Status != test.status {
 				t.Errorf("kstatus says %s, not %s: %s", result.Status, test.status, result.Message)
 			}
+			f.health("docs", test.health)
 			row := strings.Fields(f.mustKubectl("", "get", "mdview", "docs", "--no-headers"))
 			if got := strings.Join(row[2:len(row)-1], " "); got != test.get {
 				t.Errorf("kubectl get shows %q, not %q, in %v", got, test.get, row)
 			}
 		})
+	}
+}
+
+// health holds what Argo CD says of a view against what it should.
+func (f *fixture) health(name string, want argocd.Health) {
+	f.Helper()
+	view := &v1.MarkdownView{}
+	f.get(view, name)
+	got, message, err := argocd.Of(f.Context(), view)
+	f.must(err)
+	if got != want {
+		f.Errorf("Argo CD says %s, not %s: %s", got, want, message)
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/fluxcd/pkg/runtime/conditions/check"
 
 	v1 "github.com/zoetrope/markdown-view/api/v1"
+	"github.com/zoetrope/markdown-view/test/argocd"
 	"github.com/zoetrope/markdown-view/test/cluster/clustertest"
 )
 
@@ -52,7 +53,8 @@ func Differs(got, want string) string {
 }
 
 // Status waits until a view's Ready condition is about its current generation and is as it
-// should be, with these words in its message. Flux's rules have to hold for what is seen.
+// should be, with these words in its message. Flux's rules have to hold for what is seen, and
+// Argo CD has to understand it.
 func (f *Fixture) Status(name string, want metav1.ConditionStatus, reason string, words ...string) *v1.MarkdownView {
 	f.Helper()
 	view := &v1.MarkdownView{}
@@ -91,7 +93,8 @@ func containsAll(text string, words []string) bool {
 	return true
 }
 
-// CheckConditions fails the test if a view's conditions break Flux's rules.
+// CheckConditions fails the test if a view's conditions break Flux's rules, or tell Argo CD
+// something wrong.
 func CheckConditions(t *testing.T, view *v1.MarkdownView) {
 	t.Helper()
 	checker := check.NewChecker(nil, &check.Conditions{NegativePolarity: []string{meta.StalledCondition, meta.ReconcilingCondition}})
@@ -99,5 +102,8 @@ func CheckConditions(t *testing.T, view *v1.MarkdownView) {
 	fail, warn := checker.Check(t.Context(), view)
 	if err := errors.Join(fail, warn); err != nil {
 		t.Errorf("the conditions of %s break Flux's rules: %v\n%v", view.Name, err, view.Status.Conditions)
+	}
+	if err := argocd.Check(t.Context(), view); err != nil {
+		t.Errorf("Argo CD's health check: %v\n%v", err, view.Status.Conditions)
 	}
 }
