@@ -15,6 +15,13 @@ QUICK_MODULES := . tools/crd-schema tools/release
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 LDFLAGS := -s -w -X main.version=$(VERSION)
 
+# Without HOME, Go has no place for its caches.
+ifndef HOME
+export HOME := $(shell echo ~)
+endif
+# The version is in LDFLAGS; git refuses to say it of somebody else's clone.
+export GOFLAGS := $(shell go env GOFLAGS 2>/dev/null) -buildvcs=false
+
 ##@ General
 
 .PHONY: help
@@ -23,8 +30,12 @@ help: ## Show this help.
 	  /^[a-zA-Z0-9_-]+:.*?##/ {printf "  \033[36m%-16s\033[0m %s\n", $$1, $$2} \
 	  /^##@/ {printf "\n\033[1m%s\033[0m\n", substr($$0, 5)}' $(MAKEFILE_LIST)
 
+.PHONY: environment
+environment:
+	@tools/environment.sh
+
 .PHONY: run
-run: ## Show the controller at work on a control plane of its own, until Ctrl-C. Downloads or builds Kubernetes, the first time.
+run: environment ## Show the controller at work on a control plane of its own, until Ctrl-C. Downloads or builds Kubernetes, the first time.
 	@go -C test build -o "$(CURDIR)/bin/run/demo" ./run
 	@cd test && exec "$(CURDIR)/bin/run/demo"
 
@@ -34,7 +45,7 @@ run: ## Show the controller at work on a control plane of its own, until Ctrl-C.
 # folder in which its paths begin, if that isn't the one that it is in.
 PORT ?= 3000
 .PHONY: preview
-preview: build-fn bin/mdbook bin/kustomize ## Serve the book of the view VIEW=path on this machine, as its pods would, and follow edits.
+preview: environment build-fn bin/mdbook bin/kustomize ## Serve the book of the view VIEW=path on this machine, as its pods would, and follow edits.
 	@go -C test build -o "$(CURDIR)/bin/preview" ./preview/cmd/preview
 	@exec bin/preview -view '$(VIEW)' -from '$(FROM)' -name '$(NAME)' -port $(PORT) \
 	  -fn "$(CURDIR)/bin/fn" -kustomize "$(CURDIR)/bin/kustomize" -mdbook "$(CURDIR)/bin/mdbook"
@@ -78,7 +89,7 @@ verify: bin/actionlint ## Check that generated files, go.mod files and formattin
 ##@ Test
 
 .PHONY: test
-test: bin/kustomize controlplane ## Run the tests; they need nothing but Go, git and make. Downloads or builds Kubernetes, the first time.
+test: environment bin/kustomize controlplane ## Run the tests; they need nothing but Go, git and make. Downloads or builds Kubernetes, the first time.
 	@for module in $(QUICK_MODULES); do echo "go test in $$module"; go -C $$module test ./...; done
 	@echo "go test in test"; go -C test test -count=1 -timeout 30m ./...
 	@echo "go test in test/monitoring"; go -C test/monitoring test -count=1 ./...
@@ -209,7 +220,7 @@ kustomize: bin/kustomize ## Build the pinned kustomize into bin/.
 # The programs are built once, into a cache that all clones share; see
 # test/README.md. Standard output is the folder they are in, and nothing else.
 .PHONY: controlplane
-controlplane: ## Download or build Kubernetes for the tests; takes minutes, the first time.
+controlplane: environment ## Download or build Kubernetes for the tests; takes minutes, the first time.
 	@cd test && go run ./cluster/cmd/build controlplane
 
 .PHONY: fluxcontrollers
@@ -217,7 +228,7 @@ fluxcontrollers: ## Build Flux's controllers for e2e-flux; takes minutes, the fi
 	@cd test && go run ./cluster/cmd/build fluxcontrollers
 
 .PHONY: cluster-up
-cluster-up: ## Start a control plane with simulated nodes that stays.
+cluster-up: environment ## Start a control plane with simulated nodes that stays.
 	@cd test && go run ./cluster/cmd/cluster up
 
 .PHONY: cluster-down

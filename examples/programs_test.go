@@ -52,7 +52,7 @@ func run(m *testing.M) int {
 // install puts both programs into dir and dir onto PATH. kustomize is the one that
 // the environment variable KUSTOMIZE names, or else that of `make bin/kustomize`.
 func install(dir string) error {
-	if err := command("go", "build", "-o", filepath.Join(dir, "fn"), "./fn"); err != nil {
+	if err := command("go", "build", "-buildvcs=false", "-o", filepath.Join(dir, "fn"), "./fn"); err != nil {
 		return err
 	}
 	kustomize := os.Getenv("KUSTOMIZE")

@@ -99,7 +99,7 @@ var function = sync.OnceValues(func() (string, error) {
 		return "", err
 	}
 	program := filepath.Join(folder, "fn")
-	if out, err := exec.Command("go", "build", "-C", "../..", "-o", program, "./fn").CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "build", "-C", "../..", "-buildvcs=false", "-o", program, "./fn").CombinedOutput(); err != nil {
 		return "", fmt.Errorf("%w\n%s", err, out)
 	}
 	return program, nil

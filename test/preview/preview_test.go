@@ -60,7 +60,7 @@ func testMain(m *testing.M) int {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	cmd := exec.Command("go", "build", "-o", function, "./fn")
+	cmd := exec.Command("go", "build", "-buildvcs=false", "-o", function, "./fn")
 	cmd.Dir = repository
 	if out, err := cmd.CombinedOutput(); err != nil {
 		fmt.Fprintf(os.Stderr, "building the function: %v\n%s", err, out)
@@ -154,6 +154,8 @@ func start(t *testing.T, o Options) *previewed {
 	case err := <-ended:
 		ended <- nil
 		t.Fatalf("%v\n%s", err, &p.log)
+	case <-time.After(time.Minute):
+		t.Fatalf("nothing is served:\n%s", &p.log)
 	}
 	return p
 }

@@ -138,7 +138,7 @@ func (p *Product) Program(name string) string {
 }
 
 func (p *Product) build(ctx context.Context) error {
-	command := exec.CommandContext(ctx, "go", "build", "-C", p.Repository, "-o", p.Programs+"/", "./controller", "./fn")
+	command := exec.CommandContext(ctx, "go", "build", "-C", p.Repository, "-buildvcs=false", "-o", p.Programs+"/", "./controller", "./fn")
 	if out, err := command.CombinedOutput(); err != nil {
 		return fmt.Errorf("build the programs: %w\n%s", err, out)
 	}
