@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/zoetrope/markdown-view/test/browser"
 	"github.com/zoetrope/markdown-view/test/cluster/build"
 )
 
@@ -104,6 +105,12 @@ func checkPage(t *testing.T, text string) {
 	if err != nil || !bytes.Contains(page, []byte("<title>Hello")) {
 		t.Errorf("%s answers %v:\n%s", address[1], err, page)
 	}
+	t.Run("in a browser", func(t *testing.T) {
+		reader := browser.Start(t)
+		reader.Open(address[1])
+		reader.Shows("Hello")
+		reader.Screenshot("run.png")
+	})
 }
 
 // awaitReady returns what is on the screen when everything is up.

@@ -1,0 +1,122 @@
+// Package browser opens pages in Chromium, for tests of what a reader sees.
+package browser
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+
+	"github.com/zoetrope/markdown-view/test/cluster/build"
+	"github.com/zoetrope/markdown-view/test/cluster/clustertest"
+	"github.com/zoetrope/markdown-view/test/cluster/programs"
+)
+
+// patience is how long a reader would wait.
+const patience = time.Minute
+
+var program = programs.Program{Names: []string{"chromium", "chromium-browser", "google-chrome"}, Package: "chromium"}
+
+// Browser is a Chromium without a screen, for one test. What fails ends the test.
+type Browser struct {
+	t   *testing.T
+	ctx context.Context
+}
+
+// Start starts one, with a profile of its own. Without a Chromium the test is skipped.
+func Start(t *testing.T) *Browser {
+	t.Helper()
+	if !program.Present() {
+		t.Skip("the machine has no Chromium")
+	}
+	options := append(chromedp.DefaultExecAllocatorOptions[:],
+		chromedp.NoSandbox, // it may be root here, and reads the test's own pages only
+		chromedp.DisableGPU,
+		chromedp.Flag("disable-quic", true),
+		chromedp.Flag("disable-component-update", true),
+		chromedp.UserDataDir(t.TempDir()),
+		chromedp.WSURLReadTimeout(patience),
+		chromedp.WindowSize(1200, 700),
+	)
+	allocator, cancel := chromedp.NewExecAllocator(t.Context(), options...)
+	t.Cleanup(cancel)
+	ctx, cancel := chromedp.NewContext(allocator)
+	t.Cleanup(cancel)
+	// The browser lives as long as the context that it is first used with.
+	if _, err := chromedp.Run(ctx, chromedp.Location()); err != nil {
+		t.Fatalf("start the browser: %v", err)
+	}
+	return &Browser{t: t, ctx: ctx}
+}
+
+// Open opens an address.
+func (b *Browser) Open(address string) {
+	b.t.Helper()
+	do(b, "open "+address, chromedp.Navigate(address))
+}
+
+// shown is what a reader sees of a page: its heading, and the font that mdBook's styles
+// give it.
+type shown struct {
+	Heading string `json:"heading"`
+	Font    string `json:"font"`
+}
+
+const look = `(() => {
+	const heading = document.querySelector("main h1");
+	return {
+		heading: heading !== null && heading.checkVisibility() ? heading.textContent.trim() : "",
+		font: getComputedStyle(document.body).fontFamily,
+	};
+})()`
+
+// Shows waits until the page shows a heading, in mdBook's font. The page may reload
+// meanwhile, but it isn't opened anew.
+func (b *Browser) Shows(heading string) {
+	b.t.Helper()
+	clustertest.Eventually(b.t, patience, clustertest.Often, "the page to be shown", func() string {
+		ctx, cancel := context.WithTimeout(b.ctx, patience)
+		defer cancel()
+		got, err := chromedp.Run(ctx, chromedp.Evaluate[shown](look))
+		switch {
+		case err != nil: // a page that is being loaded
+			return err.Error()
+		case got.Heading != heading || !strings.Contains(got.Font, "Open Sans"):
+			return fmt.Sprintf("it has the heading %q in the font %s", got.Heading, got.Font)
+		}
+		return ""
+	})
+}
+
+// Screenshot keeps a picture of what is shown, in the folder artifacts.
+func (b *Browser) Screenshot(name string) {
+	b.t.Helper()
+	picture := do(b, "take "+name, chromedp.CaptureScreenshot())
+	repository, err := build.Repository()
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	folder := filepath.Join(repository, "artifacts")
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		b.t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(folder, name), picture, 0o644); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+func do[T any](b *Browser, what string, action chromedp.Action[T]) T {
+	b.t.Helper()
+	ctx, cancel := context.WithTimeout(b.ctx, patience)
+	defer cancel()
+	result, err := chromedp.Run(ctx, action)
+	if err != nil {
+		b.t.Fatalf("%s: %v", what, err)
+	}
+	return result
+}
