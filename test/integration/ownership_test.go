@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -95,6 +96,25 @@ func TestAConflictEndsWhenTheObjectGoes(t *testing.T) {
 	if err := admin.Delete(t.Context(), foreign); err != nil {
 		t.Fatal(err)
 	}
+	f.ready("docs")
+}
+
+// TestAServiceThatLostItsLabelsAndGotAPortIsRepaired: no Service may have two ports of which
+// one has no name, as ours.
+func TestAServiceThatLostItsLabelsAndGotAPortIsRepaired(t *testing.T) {
+	f := newFixture(t)
+	f.create(f.view("docs"))
+	f.ready("docs")
+	service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: f.namespace, Name: "viewer-docs"}}
+	f.must(f.Client.Patch(t.Context(), service, client.RawPatch(types.MergePatchType, []byte(
+		`{"metadata": {"labels": null}, "spec": {"ports": [{"name": "theirs", "port": 81, "protocol": "TCP"}]}}`)), client.FieldOwner("anyone")))
+	f.eventually("the Service to be repaired", func() string {
+		f.get(service, "viewer-docs")
+		if ports := service.Spec.Ports; len(service.Labels) == 0 || len(ports) != 1 || ports[0].Port != 80 {
+			return fmt.Sprintf("it has the labels %v and the ports %v", service.Labels, ports)
+		}
+		return ""
+	})
 	f.ready("docs")
 }
 

@@ -15,7 +15,6 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -228,7 +227,7 @@ func (a *Applier) execute(ctx context.Context, p *Plan, step step, report *Repor
 		if err := a.do(ctx, s, next, p.written); err != nil {
 			return err
 		}
-		if next.verb != lookUp && s.refusal == nil {
+		if next.verb != lookUp && next.verb != readAll && s.refusal == nil {
 			report.Written = append(report.Written, fmt.Sprintf("%s (%s)", s, next.verb))
 			corrected.add(next.drift)
 		}
@@ -301,7 +300,10 @@ func (a *Applier) finish(last LastApplied, s *situation, existed bool, corrected
 // do performs an action. The API server's refusal of a create or apply is noted in the
 // situation: plan decides what it means.
 func (a *Applier) do(ctx context.Context, s *situation, next action, written *Expectations) error {
-	if next.verb == lookUp {
+	switch next.verb {
+	case readAll:
+		return a.readAll(ctx, s)
+	case lookUp:
 		s.done.lookedAgain = s.done.lookedAgain || s.done.lookedUp || s.refusal != nil
 		s.done.lookedUp, s.done.applied = true, false
 		err := a.lookUp(ctx, s)
@@ -356,44 +358,4 @@ func (a *Applier) read(ctx context.Context, desired *Desired, written *Expectati
 		return cached, err
 	}
 	return cached, nil
-}
-
-// lookUp reads the metadata of what has the child's name, and finds out whose that is.
-func (a *Applier) lookUp(ctx context.Context, s *situation) error {
-	existing, err := a.lookUpMetadata(ctx, s)
-	if s.existing = existing; existing == nil || err != nil {
-		return err
-	}
-	s.predecessor, err = a.findPredecessor(ctx, s.view, existing, s.predecessor)
-	return err
-}
-
-// lookUpMetadata reads from the cache of metadata, and when that doesn't agree with the API
-// server from there.
-func (a *Applier) lookUpMetadata(ctx context.Context, s *situation) (*metav1.PartialObjectMetadata, error) {
-	if !s.done.lookedAgain {
-		existing := &metav1.PartialObjectMetadata{}
-		existing.SetGroupVersionKind(s.gvk)
-		if err := a.Metadata.Get(ctx, client.ObjectKeyFromObject(s.live), existing); err != nil {
-			return nil, client.IgnoreNotFound(err)
-		}
-		return existing, nil
-	}
-	return a.metadataOf(ctx, s.gvk, s.live)
-}
-
-// metadataOf asks the API server for the metadata of what has an object's name; nil if
-// there is nothing.
-func (a *Applier) metadataOf(ctx context.Context, kind schema.GroupVersionKind, object client.Object) (*metav1.PartialObjectMetadata, error) {
-	// A list, which needs no right beside that to watch.
-	var list metav1.PartialObjectMetadataList
-	list.SetGroupVersionKind(kind.GroupVersion().WithKind(kind.Kind + "List"))
-	err := a.APIReader.List(ctx, &list, client.InNamespace(object.GetNamespace()), client.MatchingFields{metav1.ObjectNameField: object.GetName()})
-	if err != nil {
-		return nil, fmt.Errorf("look up %s %s: %w", kind.Kind, object.GetName(), err)
-	}
-	if len(list.Items) == 0 {
-		return nil, nil
-	}
-	return &list.Items[0], nil
 }

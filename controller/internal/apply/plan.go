@@ -31,6 +31,8 @@ const (
 	refuse verb = "refuse"
 	// lookUp: read the metadata of what has the name.
 	lookUp verb = "look up"
+	// readAll: read the whole of what has the name.
+	readAll verb = "read all of"
 	// create: apply what isn't there.
 	create verb = "create"
 	// apply: apply over what is there, also what others have set.
@@ -154,6 +156,8 @@ func planMissing(s *situation) action {
 		return action{verb: create, reason: "what had its name has just gone"}
 	case s.refusal != nil && apierrors.IsConflict(s.refusal):
 		return action{verb: refuse, reason: "it is there and will be seen", err: staleVersion(s.refusal)}
+	case s.refusal != nil && s.existing != nil && namesField(s.refusal):
+		return action{verb: readAll, reason: "the API server refused it beside what others set"}
 	case s.refusal != nil:
 		return action{verb: refuse, reason: "the API server refused it", err: s.refusal}
 	case !s.done.lookedUp:

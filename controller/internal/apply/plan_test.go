@@ -91,9 +91,12 @@ func TestPlanMissing(t *testing.T) {
 		},
 		"its creation is refused, and so is applying over what is there": {
 			given: []func(*situation){func(s *situation) {
-				s.refusal, s.existing = errField, existing("ours")
+				s.refusal, s.existing = errForbidden, existing("ours")
 				s.done = done{lookedUp: true, lookedAgain: true, applied: true}
 			}}, want: refuse,
+		},
+		"it has lost its labels, and is refused beside what others set": {
+			given: []func(*situation){lookedUp, func(s *situation) { s.refusal, s.existing = errField, existing("ours") }}, want: readAll,
 		},
 		"its creation is refused for another reason than its name": {
 			given: []func(*situation){lookedUp, func(s *situation) { s.refusal = errForbidden }}, want: refuse,
