@@ -183,10 +183,14 @@ func (s *soak) object(v *soakView) client.Object {
 	return &corev1.Service{ObjectMeta: meta}
 }
 
-// lose notes that what was served may be lost: of pages the controller knows digests only.
+// lose notes that what was served may be lost: of pages the controller knows digests only,
+// and a Deployment that goes while the view is suspended may be unknown to the next process.
 func (v *soakView) lose(object client.Object) {
-	if _, ofPages := object.(*corev1.ConfigMap); ofPages {
-		v.lost = true
+	switch object.(type) {
+	case *corev1.ConfigMap:
+		v.lostPages = true
+	case *appsv1.Deployment:
+		v.lostDeployment = true
 	}
 }
 

@@ -84,7 +84,7 @@ func (v *soakView) differs(s *soak) string {
 		if missing := cmp.Or(v.differsFromFunction(s), v.isntServed()); missing != "" {
 			return missing
 		}
-		v.served, v.lost, v.excuse = true, false, ""
+		v.served, v.lostPages, v.lostDeployment, v.excuse = true, false, false, ""
 		return ""
 	}
 	if v.served && v.taken == nil {
@@ -182,21 +182,32 @@ func (v *soakView) isntServed() string {
 	return ""
 }
 
-// soakExcuses are how a view says that what was served can't be kept.
-var soakExcuses = []string{"what it held isn't known any more", "is gone, so that no pod of theirs can start"}
+// soakExcuses are how a view says that what was served can't be kept, and of what.
+var soakExcuses = []struct {
+	message      string
+	ofDeployment bool
+}{
+	{message: "what it held isn't known any more"},
+	{message: "is gone, so that no pod of theirs can start"},
+	{message: "their Deployment is gone, and with it what it was like", ofDeployment: true},
+}
 
-// isntKept says what is missing of what was served before the view was broken. Pages that
-// somebody changed or deleted while the controller was away, or that the API server has
-// forgotten, can't be had again; then the message has to say so.
+// isntKept says what is missing of what was served before the view was broken. What somebody
+// changed or deleted while the controller was away, or the view suspended, or what the API
+// server has forgotten, can't be had again; then the message has to say so.
 func (v *soakView) isntKept(message string) string {
 	deployment := &appsv1.Deployment{}
-	said := slices.IndexFunc(soakExcuses, func(excuse string) bool { return strings.Contains(message, excuse) })
+	for _, excuse := range soakExcuses {
+		switch {
+		case !strings.Contains(message, excuse.message):
+		case excuse.ofDeployment && !v.lostDeployment, !excuse.ofDeployment && !v.lostPages:
+			return "nobody has touched that, and it says " + message
+		default:
+			v.excuse = excuse.message
+			return ""
+		}
+	}
 	switch {
-	case said >= 0 && v.lost:
-		v.excuse = soakExcuses[said]
-		return ""
-	case said >= 0:
-		return "nobody has touched its pages, and it says " + message
 	case !v.tenant.get(deployment, generator.ViewerName(v.name)):
 		return "the Deployment of what was served last isn't there"
 	case !v.tenant.get(&corev1.Service{}, generator.ViewerName(v.name)):

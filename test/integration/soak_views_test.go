@@ -45,9 +45,10 @@ type soakView struct {
 	taken *stranger
 	// squatted reports whether it was taken by an action, and may be given back.
 	squatted bool
-	// served reports whether it was seen served since it was created, and lost whether
-	// somebody has changed or deleted its pages since.
-	served, lost bool
+	// served reports whether it was seen served since it was created.
+	served bool
+	// lostPages and lostDeployment report whether somebody has changed or deleted them since.
+	lostPages, lostDeployment bool
 	// excuse is why what was served last isn't kept; empty if it is.
 	excuse string
 	// actions are those that concerned it.
@@ -129,14 +130,14 @@ func (v *soakView) configMaps() []*corev1.ConfigMap {
 // create makes the view.
 func (v *soakView) create(s *soak) {
 	s.Helper()
-	v.exists, v.served, v.lost = true, false, false
+	v.exists, v.served = true, false
 	s.create(v.object())
 }
 
 // remove deletes the view. Its objects go some time later.
 func (v *soakView) remove(s *soak) {
 	s.Helper()
-	v.exists, v.served, v.lost = false, false, false
+	v.exists, v.served = false, false
 	s.must(s.Client.Delete(s.Context(), v.object()))
 }
 
