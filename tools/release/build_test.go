@@ -170,11 +170,12 @@ func TestAPreReleaseMayHaveChanges(t *testing.T) {
 }
 
 func TestNotesAreTheVersionsSection(t *testing.T) {
-	const changelog = "# Changelog\n\n## [Unreleased]\n\n## [1.1.0] - 2026-02-01\n\n### Fixed\n\n- B.\n\n## 1.0.0\n\n- A.\n\n[1.1.0]: https://example.com\n"
+	const changelog = "# Changelog\n\n## [Unreleased]\n\n## [1.1.0] - 2026-02-01\n\n### Fixed\n\n- B.\n\n## 1.0.0\n\n- A.\n\n## [0.9.0]\n\n[1.1.0]: https://example.com\n"
 	for version, want := range map[string]string{
 		"v1.1.0":      "# markdown-view v1.1.0\n\n### Fixed\n\n- B.\n",
 		"v1.0.0":      "# markdown-view v1.0.0\n\n- A.\n",
-		"v1.2.0-rc.1": "error: CHANGELOG.md says nothing of v1.2.0-rc.1",
+		"v1.2.0-rc.1": "# markdown-view v1.2.0-rc.1\n\nNothing that users notice.\n",
+		"v0.9.0":      "error: CHANGELOG.md says nothing of v0.9.0",
 		"v1.2.0":      "error: CHANGELOG.md has no section for v1.2.0",
 	} {
 		source := t.TempDir()

@@ -27,7 +27,10 @@ func (r *release) notes() ([]byte, error) {
 	number := strings.TrimPrefix(r.version, "v")
 	section, ok := changes(text, number)
 	if !ok && semver.Prerelease(r.version) != "" {
-		section, ok = changes(text, "Unreleased")
+		if section, _ = changes(text, "Unreleased"); section == "" {
+			section = "Nothing that users notice."
+		}
+		ok = true
 	}
 	if !ok {
 		return nil, fmt.Errorf("CHANGELOG.md has no section for %s: give what is below [Unreleased] the heading '## [%s] - <date>'", r.version, number)
