@@ -104,7 +104,7 @@ func parse(args []string) (*options, error) {
 	flags.StringSliceVar(&o.namespaces, "namespaces", nil, "The namespaces to watch; empty for all, unless --watch-all-namespaces=false.")
 	// Not by BindFlags, whose third flag has nothing to select here.
 	flags.BoolVar(&o.watch.AllNamespaces, "watch-all-namespaces", true, "Watch all namespaces; false for the controller's own, which the environment variable RUNTIME_NAMESPACE names.")
-	flags.StringVar(&o.watch.LabelSelector, "watch-label-selector", "", "Look after the MarkdownViews with matching labels only, 'sharding.example.com/shard=a' say.")
+	flags.StringVar(&o.watch.LabelSelector, "watch-label-selector", "", "Look after the MarkdownViews with matching labels only, 'sharding.fluxcd.io/key=shard1' say.")
 	// Not by BindFlags, whose default lets everybody publish everybody's sources.
 	flags.BoolVar(&o.noCrossNamespaceRefs, "no-cross-namespace-refs", true, "Refuse sources in other namespaces than the view's; false publishes any namespace's to whoever may write views.")
 	flags.StringVar(&o.defaultServiceAccount, "default-service-account", "", "The service account, of the view's namespace, with whose rights views that name none are applied; empty for the controller's own rights.")

@@ -82,7 +82,7 @@ func (b *bench) inCluster() (err error) {
 	}
 	f.Env = []string{"GOMEMLIMIT=" + limit}
 	for _, measure := range []func(context.Context, *field) error{
-		b.converge, b.controllerMemory, b.clusterCost, b.idle, b.repairs, b.restart, b.apiOutage, b.neighbours, b.rolloutOfAll,
+		b.converge, b.controllerMemory, b.idle, b.clusterCost, b.repairs, b.restart, b.apiOutage, b.neighbours, b.rolloutOfAll,
 	} {
 		if err := measure(ctx, f); err != nil {
 			return err
