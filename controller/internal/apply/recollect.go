@@ -26,8 +26,13 @@ type recollection struct {
 	gone bool
 }
 
-// maxRecollections is how many changes one after the other are looked behind.
-const maxRecollections = 5
+const (
+	// maxRecollections is how many changes one after the other are looked behind.
+	maxRecollections = 5
+	// maxSearch is how many versions of the cluster are looked at between the last one that is
+	// known and now: each halves what is left.
+	maxSearch = 40
+)
 
 // recollect has the child want its pages, in the place of their digests.
 func (a *Applier) recollect(ctx context.Context, c *child, deletedIn string) error {
@@ -39,8 +44,25 @@ func (a *Applier) recollect(ctx context.Context, c *child, deletedIn string) err
 	if c.recollection.gone {
 		return lost
 	}
-	// Before the change that is to be undone; the last good version may be too old to be
-	// asked for.
+	found, err := a.behindChanges(ctx, c, deletedIn)
+	if err == nil && found == nil {
+		found, err = a.betweenVersions(ctx, c)
+	}
+	switch {
+	case err != nil:
+		return err
+	case found == nil:
+		c.recollection.gone = true
+		return lost
+	}
+	c.desired, c.recollection = found, nil
+	return nil
+}
+
+// behindChanges looks for a ConfigMap's pages before the change that is to be undone, and
+// those before it; the last good version may be too old to be asked for. It returns nil if
+// that doesn't lead to them.
+func (a *Applier) behindChanges(ctx context.Context, c *child, deletedIn string) (*corev1ac.ConfigMapApplyConfiguration, error) {
 	at := []string{before(c.live.GetResourceVersion()), before(deletedIn), c.recollection.version}
 	for tries := 0; len(at) > 0 && tries < maxRecollections; {
 		version := at[0]
@@ -49,45 +71,90 @@ func (a *Applier) recollect(ctx context.Context, c *child, deletedIn string) err
 			continue
 		}
 		tries++
-		found, err := a.configMapAt(ctx, c, version)
+		then, err := a.configMapAt(ctx, c, version)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		if found == nil {
-			continue
+		if then.pages != nil {
+			return then.pages, nil
 		}
-		pages, err := corev1ac.ExtractConfigMap(found, generator.FieldManager)
-		if err != nil {
-			return fmt.Errorf("read the managed fields of %s: %w", c, err)
+		if then.version != "" {
+			at = append([]string{before(then.version)}, at...)
 		}
-		if was, err := digestOf(comparedPages(pages)); err != nil {
-			return err
-		} else if was == c.digest {
-			c.desired, c.recollection = pages, nil
-			return nil
-		}
-		at = append([]string{before(found.ResourceVersion)}, at...)
 	}
-	c.recollection.gone = true
-	return lost
+	return nil, nil
 }
 
-// configMapAt returns a ConfigMap as it was in a version of the cluster; nil if it wasn't
-// there, or that version isn't known any more.
-func (a *Applier) configMapAt(ctx context.Context, c *child, version string) (*corev1.ConfigMap, error) {
+// betweenVersions looks for a ConfigMap's pages between the last version in which they are
+// known to have been there and now: the change may not have been seen. First come versions
+// that aren't known any more, then those with the pages, then those without. It returns nil
+// if there are none of the second kind.
+func (a *Applier) betweenVersions(ctx context.Context, c *child) (*corev1ac.ConfigMapApplyConfiguration, error) {
+	var now corev1.ConfigMapList
+	if err := a.list(ctx, c, &now, &client.ListOptions{}); err != nil {
+		return nil, err
+	}
+	from, errFrom := strconv.ParseUint(c.recollection.version, 10, 64)
+	to, errTo := strconv.ParseUint(now.ResourceVersion, 10, 64)
+	if errFrom != nil || errTo != nil {
+		return nil, nil // nothing to search between
+	}
+	for range maxSearch {
+		if from+1 >= to {
+			break
+		}
+		middle := from + (to-from)/2
+		then, err := a.configMapAt(ctx, c, strconv.FormatUint(middle, 10))
+		switch {
+		case err != nil || then.pages != nil:
+			return then.pages, err
+		case then.forgotten:
+			from = middle
+		default:
+			to = middle
+		}
+	}
+	return nil, nil
+}
+
+// past is what a ConfigMap was in a version of the cluster.
+type past struct {
+	// forgotten means that the API server doesn't know that version any more.
+	forgotten bool
+	// version is the ConfigMap's; empty if there was none.
+	version string
+	// pages are those that are wanted; nil if it held others.
+	pages *corev1ac.ConfigMapApplyConfiguration
+}
+
+// configMapAt returns what a ConfigMap was in a version of the cluster.
+func (a *Applier) configMapAt(ctx context.Context, c *child, version string) (past, error) {
 	var list corev1.ConfigMapList
-	err := a.APIReader.List(ctx, &list, client.InNamespace(c.live.GetNamespace()),
-		client.MatchingFields{metav1.ObjectNameField: c.live.GetName()},
-		&client.ListOptions{Raw: &metav1.ListOptions{ResourceVersion: version, ResourceVersionMatch: metav1.ResourceVersionMatchExact}})
+	err := a.list(ctx, c, &list, &client.ListOptions{Raw: &metav1.ListOptions{ResourceVersion: version, ResourceVersionMatch: metav1.ResourceVersionMatchExact}})
 	switch {
 	case apierrors.IsResourceExpired(err) || apierrors.IsGone(err):
-		return nil, nil
-	case err != nil:
-		return nil, fmt.Errorf("look up what %s was: %w", c, err)
-	case len(list.Items) == 0:
-		return nil, nil
+		return past{forgotten: true}, nil
+	case err != nil || len(list.Items) == 0:
+		return past{}, err
 	}
-	return &list.Items[0], nil
+	then := past{version: list.Items[0].ResourceVersion}
+	pages, err := corev1ac.ExtractConfigMap(&list.Items[0], generator.FieldManager)
+	if err != nil {
+		return past{}, fmt.Errorf("read the managed fields of %s: %w", c, err)
+	}
+	was, err := digestOf(comparedPages(pages))
+	if was == c.digest {
+		then.pages = pages
+	}
+	return then, err
+}
+
+func (a *Applier) list(ctx context.Context, c *child, list *corev1.ConfigMapList, options *client.ListOptions) error {
+	err := a.APIReader.List(ctx, list, client.InNamespace(c.live.GetNamespace()), client.MatchingFields{metav1.ObjectNameField: c.live.GetName()}, options)
+	if err != nil {
+		return fmt.Errorf("look up what %s was: %w", c, err)
+	}
+	return nil
 }
 
 // before is the version of the cluster before a change; empty if it isn't known.

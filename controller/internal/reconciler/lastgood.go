@@ -102,11 +102,16 @@ func (r *Reconciler) useLastGood(ctx context.Context, view *v1.MarkdownView, sta
 }
 
 // copyServed copies the pages that were served last before others take their place, and
-// returns what it wrote. An account that may not do so is found by the first write.
+// returns what it wrote. An account that may not do so is found by the first write. What
+// couldn't be copied is tried again when the view is due, whatever wakes it before.
 func (r *Reconciler) copyServed(ctx context.Context, view *v1.MarkdownView, state *viewState, planned *apply.Plan, good lastGood, applier *apply.Applier) (written []string, err error) {
 	if good.returned || planned.Settled() {
 		return nil, nil // other pages aren't wanted than those that failed, or were applied
 	}
+	if state.notCopied != nil && !r.states.isDue(state, r.Clock.Now()) {
+		return nil, state.notCopied
+	}
+	defer func() { state.notCopied = err }()
 	copies, err := r.Applier.Copies(ctx, view, good.objects, good.served, &state.written)
 	if err != nil || len(copies) == 0 {
 		return nil, err
@@ -116,6 +121,9 @@ func (r *Reconciler) copyServed(ctx context.Context, view *v1.MarkdownView, stat
 		return nil, err
 	}
 	report, err := applier.Execute(ctx, plan)
+	if err == nil && len(report.Fights) > 0 {
+		err = &outcome.Error{State: outcome.Retrying, Reason: v1.ContestedReason, Message: contested(report.Fights), Retry: report.Recheck}
+	}
 	return report.Written, r.Accounts.Explain(view, err)
 }
 

@@ -98,10 +98,15 @@ func carried(e *outcome.Error) result {
 func fought(checked result, applied apply.Report) result {
 	if checked.state == outcome.Served {
 		checked.state, checked.reason = outcome.Retrying, v1.ContestedReason
-		checked.message = strings.Join(applied.Fights, ", ") +
-			" is changed again and again by somebody else, and corrected with a growing delay: find out who with kubectl get --show-managed-fields, and stop it"
+		checked.message = contested(applied.Fights)
 	}
 	return checked
+}
+
+// contested says that somebody else keeps changing objects.
+func contested(objects []string) string {
+	return strings.Join(objects, ", ") +
+		" is changed again and again by somebody else, and corrected with a growing delay: find out who with kubectl get --show-managed-fields, and stop it"
 }
 
 // progressRefresh is how often the counts of a rollout are written at most: a

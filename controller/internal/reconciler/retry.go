@@ -83,6 +83,13 @@ func (s *viewStates) prepareRetry(state *viewState, view *v1.MarkdownView) {
 	}
 }
 
+// isDue reports whether a view that failed is to be tried again by now.
+func (s *viewStates) isDue(state *viewState, now time.Time) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return !now.Before(state.retry.due)
+}
+
 // succeeded ends a view's back-off.
 func (s *viewStates) succeeded(state *viewState) {
 	s.mu.Lock()

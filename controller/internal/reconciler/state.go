@@ -42,6 +42,8 @@ type viewState struct {
 	rollout rolloutStart
 	// served is the revision that was served last; empty if that isn't known.
 	served string
+	// notCopied is why the pages that were served last couldn't be copied; nil if they could.
+	notCopied error
 	// short is since when pods of it are missing that can't start.
 	short shortage
 
