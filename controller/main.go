@@ -152,7 +152,8 @@ func run(ctx context.Context, o *options) error {
 	if err := o.interval.SetGlobalJitter(nil); err != nil {
 		return err
 	}
-	mgr, err := newManager(o)
+	inline := reconciler.NewInlinePages()
+	mgr, err := newManager(o, inline)
 	if err != nil {
 		return err
 	}
@@ -191,6 +192,7 @@ func run(ctx context.Context, o *options) error {
 		Client: mgr.GetClient(),
 		Pages: &pages.Finder{
 			Metadata:  metadata,
+			Client:    mgr.GetClient(),
 			APIReader: mgr.GetAPIReader(),
 			Sources:   sources,
 		},
@@ -208,9 +210,11 @@ func run(ctx context.Context, o *options) error {
 			NewClient:  impersonating(mgr.GetConfig(), client.Options{Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper()}),
 			Namespaces: o.namespaces,
 		},
-		Events:  recorder,
-		Metrics: viewMetrics,
-		Clock:   clock.RealClock{},
+		Inline:    inline,
+		APIReader: mgr.GetAPIReader(),
+		Events:    recorder,
+		Metrics:   viewMetrics,
+		Clock:     clock.RealClock{},
 	}
 	if err := r.SetupWithManager(ctx, mgr, reconciler.Options{
 		Metadata:   metadata,
@@ -226,9 +230,16 @@ func run(ctx context.Context, o *options) error {
 	return mgr.Start(ctx)
 }
 
+// collectAt is how much garbage there is in percent of what is in use before it is
+// collected: almost all that is in use are caches, which are there to stay.
+const collectAt = 50
+
 // limitMemory leaves a tenth of what GOMEMLIMIT names, the container's whole limit, to
-// what isn't Go's.
+// what isn't Go's, and has garbage collected sooner than Go does, unless GOGC says when.
 func limitMemory() {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(collectAt)
+	}
 	if limit := debug.SetMemoryLimit(-1); limit != math.MaxInt64 {
 		debug.SetMemoryLimit(limit / 10 * 9)
 	}
@@ -287,7 +298,7 @@ func artifactsFolder() (string, error) {
 	return folder, os.Mkdir(folder, 0o700)
 }
 
-func newManager(o *options) (ctrl.Manager, error) {
+func newManager(o *options, inline *reconciler.InlinePages) (ctrl.Manager, error) {
 	selector, err := fluxcontroller.GetWatchSelector(o.watch)
 	if err != nil {
 		return nil, fmt.Errorf("--watch-label-selector: %w", err)
@@ -310,7 +321,7 @@ func newManager(o *options) (ctrl.Manager, error) {
 		LeaderElectionNamespace:       os.Getenv("RUNTIME_NAMESPACE"), // empty: the pod's own
 		GracefulShutdownTimeout:       &o.gracefulShutdownTimeout,
 		Controller:                    crconfig.Controller{RecoverPanic: new(true)},
-		Cache:                         reconciler.CacheOptions(selector, o.namespaces),
+		Cache:                         reconciler.CacheOptions(selector, o.namespaces, inline),
 		Client: client.Options{Cache: &client.CacheOptions{
 			Unstructured: true, // Flux's sources
 		}},

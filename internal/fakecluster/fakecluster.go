@@ -39,6 +39,8 @@ type Cluster struct {
 	// Cached is the controller's client: of what views generate it sees only what
 	// carries the label, as the controller's cache does.
 	Cached client.Client
+	// Others reads what doesn't carry the label, as the cache of metadata does.
+	Others client.Reader
 	// Refuse is asked before a write of Cached, whose answer is its error, if any.
 	Refuse func(verb string, object client.Object) error
 	// Mutate changes the fields that Cached applies, as an admission webhook does.
@@ -83,6 +85,7 @@ func New(t testing.TB, label, value string, indexes []Index, objects ...client.O
 	c.Cached = interceptor.NewClient(store, interceptor.Funcs{
 		Get: c.get, List: c.list, Patch: c.patch, Delete: c.delete, SubResourcePatch: c.patchStatus,
 	})
+	c.Others = interceptor.NewClient(store, interceptor.Funcs{Get: c.getOther})
 	return c
 }
 
@@ -169,6 +172,14 @@ func (c *Cluster) read(ctx context.Context, store client.WithWatch, key client.O
 		return firstOf(err, apierrors.NewNotFound(schema.GroupResource{Group: gvk.Group, Resource: strings.ToLower(gvk.Kind)}, key.Name))
 	}
 	return dropStatus(object)
+}
+
+func (c *Cluster) getOther(ctx context.Context, store client.WithWatch, key client.ObjectKey, object client.Object, options ...client.GetOption) error {
+	err := store.Get(ctx, key, object, options...)
+	if err == nil && object.GetLabels()[c.label] == c.value {
+		return apierrors.NewNotFound(schema.GroupResource{Resource: strings.ToLower(object.GetObjectKind().GroupVersionKind().Kind)}, key.Name)
+	}
+	return err
 }
 
 // cached reports whether the controller's cache holds an object.

@@ -152,6 +152,38 @@ func TestCachesHoldNoPages(t *testing.T) {
 	t.Logf("at most %d MiB resident", peakOf(t, f.Program("controller"))>>20)
 }
 
+// TestBooksDontStayInMemory has views with large books, written in the view itself and in
+// ConfigMaps that they name, and looks at the heap once all of them are applied.
+func TestBooksDontStayInMemory(t *testing.T) {
+	f := newCluster(t)
+	pprof := freeAddress(t)
+	f.controller("books", "--pprof-addr="+pprof)
+	f.create(f.view("before"))
+	f.ready("before")
+	before := heapOf(t, pprof)
+	const books, page = 20, 900 << 10
+	text := strings.Repeat("x", page)
+	for i := range books {
+		inline := f.view(fmt.Sprint("inline-", i))
+		inline.Spec.Markdowns["large.md"] = text
+		f.create(inline)
+		named := f.view(fmt.Sprint("named-", i))
+		named.Spec.ContentFrom = []v1.ContentSource{{ConfigMapRef: &v1.ConfigMapSource{Name: named.Name}}}
+		f.create(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: f.namespace, Name: named.Name}, Data: map[string]string{"large.md": text}})
+		f.create(named)
+	}
+	for i := range books {
+		f.ready(fmt.Sprint("inline-", i))
+		f.ready(fmt.Sprint("named-", i))
+	}
+	// What was read last of ConfigMaps is kept, up to 8 MiB.
+	cost := heapOf(t, pprof) - before - 8<<20
+	t.Logf("%d books of %d KiB cost %d KiB of heap", 2*books, page>>10, cost>>10)
+	if cost > 2*books*page/10 {
+		t.Error("they are held")
+	}
+}
+
 // heapOf is how many bytes of a program's heap are in use after a collection.
 func heapOf(t *testing.T, address string) int64 {
 	t.Helper()

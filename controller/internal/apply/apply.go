@@ -90,7 +90,7 @@ func (a *Applier) Plan(ctx context.Context, view *v1.MarkdownView, desired []Des
 	}
 	predecessor := isUnknown
 	for i := range desired {
-		c, err := a.read(ctx, &desired[i], written)
+		c, err := a.peek(ctx, &desired[i], written)
 		if err != nil {
 			return nil, err
 		}
@@ -103,6 +103,11 @@ func (a *Applier) Plan(ctx context.Context, view *v1.MarkdownView, desired []Des
 		s.stale = written.isStale(s.String(), c.live.GetResourceVersion(), a.Clock.Now())
 		s.starting, s.restarted = starting, restarted
 		s.withinInterval = a.Clock.Since(s.last.at) < view.Spec.Interval.Duration
+		if !s.isAsRemembered() || !settled && !s.last.drifted.none() {
+			if err := c.unpack(); err != nil {
+				return nil, err
+			}
+		}
 		first, err := plan(s)
 		if err != nil {
 			return nil, err
@@ -266,6 +271,12 @@ const maxActions = 10
 // wanted isn't drift, and what is still so, because a webhook insists on it, isn't
 // corrected.
 func (a *Applier) finish(last LastApplied, s *situation, existed bool, corrected drift, report *Report) error {
+	if s.isAsApplied() {
+		now, err := s.asApplied(a.Clock.Now())
+		now.telling = s.last.telling
+		last[s.String()] = now
+		return err
+	}
 	now, err := s.fingerprint(a.Clock.Now())
 	if err != nil {
 		return err
@@ -335,7 +346,16 @@ func (a *Applier) do(ctx context.Context, s *situation, next action, written *Ex
 // read reads the live object from the cache, or as we wrote it, if the cache doesn't show
 // that yet.
 func (a *Applier) read(ctx context.Context, desired *Desired, written *Expectations) (*child, error) {
-	cached := desired.child()
+	c, err := a.peek(ctx, desired, written)
+	if err != nil {
+		return nil, err
+	}
+	return c, c.unpack()
+}
+
+// peek is read of an object that may be packed.
+func (a *Applier) peek(ctx context.Context, desired *Desired, written *Expectations) (*child, error) {
+	cached := desired.stubOrChild()
 	key := client.ObjectKeyFromObject(cached.live)
 	err := a.Client.Get(ctx, key, cached.live)
 	if client.IgnoreNotFound(err) != nil {
@@ -346,16 +366,14 @@ func (a *Applier) read(ctx context.Context, desired *Desired, written *Expectati
 		cached.live.SetNamespace(key.Namespace)
 		cached.live.SetName(key.Name)
 	}
-	Compact(cached.live) // what the cache hasn't
+	if packedEntry(cached.live) == nil {
+		Compact(cached.live) // what the cache hasn't
+	}
 	cached.digest, cached.partial, cached.unremembered, cached.ignored = desired.digest, desired.partial, desired.unremembered, desired.ignored
 	cached.recollection = desired.recollection
 	cached.patched, cached.unknown = desired.patched, desired.unknown
 	if latest := written.latest(cached.String(), cached.live, a.Clock.Now()); latest != nil {
 		cached.become(latest)
-	}
-	if cached.exists() && cached.keep != nil {
-		cached.desired, err = cached.keep()
-		return cached, err
 	}
 	return cached, nil
 }

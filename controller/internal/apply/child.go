@@ -26,6 +26,10 @@ type Desired struct {
 
 	digest digest
 	child  func() *child
+	// stub is child without what is wanted, and revision that of a Deployment's pods, where
+	// what is wanted is packed; nil and empty if it isn't.
+	stub     func() *child
+	revision string
 	// patched is all of the object as a patch has it, but for its metadata; nil if it
 	// wasn't patched.
 	patched map[string]any
@@ -115,7 +119,11 @@ type child struct {
 	ignored               *ignored
 	recollection          *recollection
 
+	// wanted returns the child with what is wanted, where that is packed; nil if it isn't.
+	wanted   func() *child
 	compared comparison
+	// withDigests has what desired is compared as.
+	withDigests struct{ of, compared any }
 	// answered are the managed fields in the version that the last write led to.
 	answered struct {
 		version       string
@@ -128,6 +136,27 @@ func (c *child) answer() {
 	c.answered.version = c.live.GetResourceVersion()
 	c.answered.managedFields = slices.Clone(c.live.GetManagedFields())
 	Compact(c.live)
+}
+
+// unpack has all of the live object at hand, and all that is wanted of it.
+func (c *child) unpack() (err error) {
+	if c.wanted != nil {
+		whole := c.wanted()
+		whole.become(c.live)
+		whole.digest, whole.partial, whole.unremembered, whole.ignored = c.digest, c.partial, c.unremembered, c.ignored
+		whole.recollection, whole.patched, whole.unknown = c.recollection, c.patched, c.unknown
+		*c = *whole
+	}
+	if !c.exists() {
+		return nil
+	}
+	if err := unpack(c.live); err != nil {
+		return err
+	}
+	if c.keep != nil {
+		c.desired, err = c.keep()
+	}
+	return err
 }
 
 // String names the child for people.

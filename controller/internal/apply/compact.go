@@ -100,6 +100,14 @@ func comparedPages(desired any) any {
 	return &compact
 }
 
+// comparedDesired is comparedPages of what is wanted of a child.
+func (c *child) comparedDesired() any {
+	if c.withDigests.of != c.desired {
+		c.withDigests.of, c.withDigests.compared = c.desired, comparedPages(c.desired)
+	}
+	return c.withDigests.compared
+}
+
 // compactManagedFields keeps what our field manager has applied, and of all others what is
 // little, or else that they have set something else than before.
 func compactManagedFields(object client.Object) {

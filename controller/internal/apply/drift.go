@@ -129,7 +129,7 @@ func (c *child) compare() (comparison, error) {
 	if err != nil {
 		return comparison{}, err
 	}
-	desired, err := fieldsOf(comparedPages(c.desired))
+	desired, err := fieldsOf(c.comparedDesired())
 	if err != nil {
 		return comparison{}, err
 	}

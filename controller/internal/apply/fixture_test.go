@@ -40,7 +40,13 @@ func newFixture(t *testing.T, objects ...client.Object) *fixture {
 		[]fakecluster.Index{
 			{Object: &corev1.ConfigMap{}, Name: ViewIndex, Values: ViewOf}, {Object: &corev1.Pod{}, Name: ViewIndex, Values: ViewOf},
 		}, objects...)
-	f.Applier = &Applier{Client: f.Cached, Writer: f.Cached, APIReader: f.Admin, Metadata: f.Admin, Clock: f.clock}
+	f.Transform(func(object client.Object) error {
+		if _, isPod := object.(*corev1.Pod); !isPod {
+			Pack(object)
+		}
+		return nil
+	})
+	f.Applier = &Applier{Client: f.Cached, Writer: f.Cached, APIReader: f.Admin, Metadata: f.Others, Clock: f.clock}
 	return f
 }
 

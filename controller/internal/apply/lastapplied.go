@@ -99,6 +99,9 @@ func (c *child) fingerprint(at time.Time) (fingerprint, error) {
 // events are of a Deployment's status. Where there is a generation, it and the managed
 // fields tell.
 func liveDigest(live client.Object) digest {
+	if entry := packedEntry(live); entry != nil {
+		return digest(entry.FieldsV1.GetRawBytes())
+	}
 	hash := sha256.New()
 	fmt.Fprintf(hash, "%s %d", live.GetUID(), live.GetGeneration())
 	if live.GetGeneration() == 0 { // a kind that has none
@@ -110,6 +113,12 @@ func liveDigest(live client.Object) digest {
 		}
 	}
 	return digest(hash.Sum(nil))
+}
+
+// IsAsBefore reports whether nobody has changed an object on purpose, but for its status.
+func IsAsBefore(before, now client.Object) bool {
+	return now.GetGeneration() != 0 && before.GetUID() == now.GetUID() && liveDigest(before) == liveDigest(now) &&
+		before.GetDeletionTimestamp().IsZero() == now.GetDeletionTimestamp().IsZero()
 }
 
 func digestOf(value any) (digest, error) {

@@ -22,13 +22,13 @@ import (
 )
 
 // LiveDeployment is the Deployment of the desired objects as it was read, or written, last;
-// nil if there is none.
+// nil if there is none. It may be packed: see Unpacked.
 func (a *Applier) LiveDeployment(ctx context.Context, desired []Desired, written *Expectations) (*appsv1.Deployment, error) {
 	d := deploymentAmong(desired)
 	if d == nil {
 		return nil, nil
 	}
-	c, err := a.read(ctx, d, written)
+	c, err := a.peek(ctx, d, written)
 	if err != nil || !c.exists() {
 		return nil, err
 	}
@@ -56,6 +56,9 @@ func RevisionOf(desired []Desired) string {
 	d := deploymentAmong(desired)
 	if d == nil {
 		return ""
+	}
+	if d.stub != nil {
+		return d.revision
 	}
 	deployment := d.child().desired.(*appsv1ac.DeploymentApplyConfiguration)
 	if deployment.Spec == nil || deployment.Spec.Template == nil || deployment.Spec.Template.ObjectMetaApplyConfiguration == nil {

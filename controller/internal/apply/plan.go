@@ -126,12 +126,20 @@ func plan(s *situation) (action, error) {
 		return planFound(s)
 	case s.refusal != nil:
 		return planRefused(s)
+	case s.isAsApplied():
+		return action{verb: nothing, reason: "it is as it was just applied"}, nil
 	}
 	found, err := s.drift()
 	if err != nil {
 		return action{}, err
 	}
 	return planDrifted(s, found)
+}
+
+// isAsRemembered reports whether neither the child nor what is wanted has changed since it
+// was applied, or looked at, within the interval.
+func (s *situation) isAsRemembered() bool {
+	return s.withinInterval && s.last.desired == s.digest && s.last.live == s.liveDigest()
 }
 
 // planMissing decides about a child that the cache doesn't hold. An object that doesn't
@@ -187,7 +195,7 @@ func planFound(s *situation) (action, error) {
 	if refusal, refused := refuseForeign(s, s.live); refused {
 		return refusal, nil
 	}
-	if s.withinInterval && s.last.desired == s.digest && s.last.live == liveDigest(s.live) && s.last.drifted.none() {
+	if s.isAsRemembered() && s.last.drifted.none() {
 		return action{verb: nothing, reason: "neither it nor what is wanted has changed since it was applied", unchanged: true}, nil
 	}
 	found, err := s.drift()

@@ -43,7 +43,7 @@ func planSettled(s *situation) (action, error) {
 		return action{verb: nothing, reason: "drift isn't looked for", unchanged: true}, nil
 	case s.unremembered:
 		return action{verb: nothing, reason: "it isn't known what was applied", unchanged: true}, nil
-	case s.withinInterval && s.last.desired == s.digest && s.last.live == s.liveDigest():
+	case s.isAsRemembered():
 		return action{verb: nothing, reason: "neither it nor what is wanted has changed since it was looked at", unchanged: true}, nil
 	case !s.exists():
 		return action{verb: warn, reason: "it was deleted, or has lost its labels, which is left so", drift: drift{fields: []string{deleted}}}, nil

@@ -20,10 +20,8 @@ import (
 
 // findConfigMap finds the version of a ConfigMap; nil if it is missing and optional.
 func (f *Finder) findConfigMap(ctx context.Context, view *v1.MarkdownView, field string, ref *v1.ConfigMapSource) (*Input, error) {
-	metadata := &metav1.PartialObjectMetadata{}
-	metadata.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("ConfigMap"))
 	key := types.NamespacedName{Namespace: view.Namespace, Name: ref.Name}
-	err := f.Metadata.Get(ctx, key, metadata)
+	metadata, err := f.metadataOf(ctx, key)
 	if fault := generator.GeneratedPages(view.Name, ref.Name, metadata.Labels); fault != "" {
 		return nil, &outcome.Error{State: outcome.Stalled, Reason: v1.InvalidReason, Message: field + ": " + fault}
 	}
@@ -45,6 +43,20 @@ func (f *Finder) findConfigMap(ctx context.Context, view *v1.MarkdownView, field
 			return f.readConfigMap(ctx, key, version)
 		},
 	}, nil
+}
+
+// metadataOf finds the metadata of a ConfigMap, also of one that carries our label.
+func (f *Finder) metadataOf(ctx context.Context, key types.NamespacedName) (*metav1.PartialObjectMetadata, error) {
+	metadata := &metav1.PartialObjectMetadata{}
+	metadata.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("ConfigMap"))
+	err := f.Metadata.Get(ctx, key, metadata)
+	if !apierrors.IsNotFound(err) {
+		return metadata, err
+	}
+	var ours corev1.ConfigMap
+	err = f.Client.Get(ctx, key, &ours)
+	metadata.ObjectMeta = ours.ObjectMeta
+	return metadata, err
 }
 
 // readConfigMap takes each key of a ConfigMap as a page. Only the metadata of

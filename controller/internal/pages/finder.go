@@ -46,8 +46,9 @@ func Revision(inputs []Input) string {
 
 // Finder finds inputs. All of its fields are required.
 type Finder struct {
-	// Metadata reads the metadata of any ConfigMap from a cache.
-	Metadata client.Reader
+	// Metadata reads the metadata of ConfigMaps from a cache, but for those that carry this
+	// system's label, which Client reads from another one.
+	Metadata, Client client.Reader
 	// APIReader reads the contents of ConfigMaps.
 	APIReader client.Reader
 	// Sources gives access to Flux's sources.

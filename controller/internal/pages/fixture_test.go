@@ -72,7 +72,7 @@ func newFixture(t *testing.T, objects ...client.Object) *fixture {
 	kinds := apimeta.NewDefaultRESTMapper(nil)
 	kinds.Add(sourceGroup.WithKind(v1.GitRepositoryKind), apimeta.RESTScopeNamespace)
 	f.Cluster = fakecluster.New(t, "app.kubernetes.io/created-by", generator.FieldManager, nil, objects...)
-	f.Finder = &Finder{Metadata: f.Admin, APIReader: f.Admin, Sources: &Sources{Reader: f.Cached}}
+	f.Finder = &Finder{Metadata: f.Others, Client: f.Cached, APIReader: f.Admin, Sources: &Sources{Reader: f.Cached}}
 	f.fetchFrom()
 	f.Sources.SetUp(f.watcher, f.informers, kinds, func(context.Context, client.Object) []reconcile.Request { return nil })
 	f.view = &v1.MarkdownView{

@@ -2,6 +2,7 @@ package reconciler
 
 import (
 	"maps"
+	"slices"
 	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -24,32 +25,35 @@ import (
 // CacheOptions returns the options of the manager's cache: of a cluster's
 // ConfigMaps, Deployments, Services and pods it holds only those that carry our
 // label. views selects the views of this instance; nil means all. namespaces are
-// the ones to watch; empty means all.
-func CacheOptions(views labels.Selector, namespaces []string) cache.Options {
+// the ones to watch; empty means all. inline gets the pages of views.
+func CacheOptions(views labels.Selector, namespaces []string, inline *InlinePages) cache.Options {
 	ours := labels.SelectorFromSet(labels.Set{"app.kubernetes.io/created-by": generator.FieldManager})
 	return cache.Options{
 		DefaultNamespaces: namespaceConfigs(namespaces),
 		DefaultTransform:  cache.TransformStripManagedFields(), // Flux's sources
 		ByObject: map[client.Object]cache.ByObject{
-			&v1.MarkdownView{}:   {Label: views, Transform: stripView},
-			&appsv1.Deployment{}: {Label: ours, Transform: compact},
-			&corev1.ConfigMap{}:  {Label: ours, Transform: compact},
-			&corev1.Service{}:    {Label: ours, Transform: compact},
+			&v1.MarkdownView{}:   {Label: views, Transform: inline.stripView},
+			&appsv1.Deployment{}: {Label: ours, Transform: pack},
+			&corev1.ConfigMap{}:  {Label: ours, Transform: pack},
+			&corev1.Service{}:    {Label: ours, Transform: pack},
 			&corev1.Pod{}:        {Label: ours, Transform: stripPod},
 		},
 	}
 }
 
-// MetadataCacheOptions returns the options of a cache of the metadata of ConfigMaps and
-// Services, and of the Deployments that don't carry our label: those of others are few, and
-// ours change with each pod.
+// MetadataCacheOptions returns the options of a cache of the metadata of ConfigMaps,
+// Services and Deployments that don't carry our label: the manager's cache has those that do.
 func MetadataCacheOptions(namespaces []string) cache.Options {
 	others, err := labels.Parse("app.kubernetes.io/created-by!=" + generator.FieldManager)
 	utilruntime.Must(err)
 	return cache.Options{
 		DefaultNamespaces: namespaceConfigs(namespaces),
 		DefaultTransform:  stripMetadata,
-		ByObject:          map[client.Object]cache.ByObject{metadataOf("Deployment"): {Label: others}},
+		ByObject: map[client.Object]cache.ByObject{
+			metadataOf("ConfigMap"):  {Label: others},
+			metadataOf("Service"):    {Label: others},
+			metadataOf("Deployment"): {Label: others},
+		},
 	}
 }
 
@@ -64,40 +68,73 @@ func namespaceConfigs(namespaces []string) map[string]cache.Config {
 	return configs
 }
 
-// compact keeps digests of pages, and what our field manager owns.
-func compact(object any) (any, error) {
+// pack keeps digests of pages, and little of all else.
+func pack(object any) (any, error) {
 	if object, ok := object.(client.Object); ok {
-		apply.Compact(object)
+		apply.Pack(object)
 	}
 	return object, nil
 }
 
-// stripView keeps of the metadata of a view what is read. Its last-applied annotation would
-// hold its pages once more.
-func stripView(object any) (any, error) {
+// stripView keeps of a view what is read again and again. Its last-applied annotation would
+// hold its pages, too.
+func (p *InlinePages) stripView(object any) (any, error) {
 	if view, ok := object.(*v1.MarkdownView); ok {
 		view.ManagedFields, view.Labels, view.Finalizers, view.OwnerReferences = nil, nil, nil, nil
 		maps.DeleteFunc(view.Annotations, func(key, _ string) bool {
 			return key != v1.AdoptAnnotation && key != meta.ReconcileRequestAnnotation && !strings.HasPrefix(key, notify.AnnotationPrefix)
 		})
+		p.take(view)
 	}
 	return object, nil
 }
 
-// stripPod keeps what the health of a view is read off.
+// stripPod keeps what the health of a view is read off: of a pod that is ready, that it is.
 func stripPod(object any) (any, error) {
-	if pod, ok := object.(*corev1.Pod); ok {
-		pod.ManagedFields = nil
-		pod.OwnerReferences = controllerOnly(pod)
-		pod.Finalizers = nil
-		maps.DeleteFunc(pod.Annotations, func(key, _ string) bool { return !strings.HasPrefix(key, v1.GroupVersion.Group+"/") })
-		viewName := pod.Labels[generator.InstanceLabel]
-		maps.DeleteFunc(pod.Labels, func(key, _ string) bool { _, read := generator.Labels(viewName)[key]; return !read })
-		pod.Spec = corev1.PodSpec{}
-		pod.Status.Message = ""
-		pod.Status.PodIPs, pod.Status.HostIPs = nil, nil
+	pod, ok := object.(*corev1.Pod)
+	if !ok {
+		return object, nil
+	}
+	maps.DeleteFunc(pod.Annotations, func(key, _ string) bool { return !strings.HasPrefix(key, v1.GroupVersion.Group+"/") })
+	*pod = corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: apply.Word(pod.Namespace), Name: pod.Name, UID: pod.UID, ResourceVersion: pod.ResourceVersion,
+			DeletionTimestamp: pod.DeletionTimestamp, OwnerReferences: controllerOnly(pod),
+			Labels: apply.SharedLabels(pod.Labels), Annotations: apply.SharedRevision(pod.Annotations),
+		},
+		Status: corev1.PodStatus{
+			Phase:                 corev1.PodPhase(apply.Word(string(pod.Status.Phase))),
+			Conditions:            telling(pod.Status.Conditions),
+			InitContainerStatuses: unready(pod.Status.InitContainerStatuses),
+			ContainerStatuses:     unready(pod.Status.ContainerStatuses),
+		},
 	}
 	return object, nil
+}
+
+// telling returns of a pod's conditions whether it is ready, and why it can't be scheduled.
+func telling(conditions []corev1.PodCondition) []corev1.PodCondition {
+	var kept []corev1.PodCondition
+	for i := range conditions {
+		switch c := &conditions[i]; {
+		case c.Type == corev1.PodReady:
+			kept = append(kept, corev1.PodCondition{Type: corev1.PodReady, Status: corev1.ConditionStatus(apply.Word(string(c.Status)))})
+		case c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse:
+			kept = append(kept, corev1.PodCondition{Type: c.Type, Status: c.Status, Reason: c.Reason, Message: c.Message})
+		}
+	}
+	return slices.Clip(kept)
+}
+
+// unready returns the containers that aren't ready, and in which state they are.
+func unready(containers []corev1.ContainerStatus) []corev1.ContainerStatus {
+	var kept []corev1.ContainerStatus
+	for i := range containers {
+		if c := &containers[i]; !c.Ready || c.State.Waiting != nil {
+			kept = append(kept, corev1.ContainerStatus{Name: c.Name, State: c.State, LastTerminationState: c.LastTerminationState, Ready: c.Ready})
+		}
+	}
+	return slices.Clip(kept)
 }
 
 // stripMetadata keeps what tells whose an object is: most objects of a cluster have

@@ -1,6 +1,9 @@
 package reconciler
 
 import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
 	"strings"
 	"testing"
 
@@ -17,7 +20,7 @@ import (
 
 func TestCacheHoldsOnlyWhatCarriesOurLabel(t *testing.T) {
 	shard := labels.SelectorFromSet(labels.Set{"shard": "a"})
-	options := CacheOptions(shard, []string{"docs"})
+	options := CacheOptions(shard, []string{"docs"}, NewInlinePages())
 	if _, ok := options.DefaultNamespaces["docs"]; !ok || len(options.DefaultNamespaces) != 1 {
 		t.Errorf("the namespaces are %v", options.DefaultNamespaces)
 	}
@@ -30,8 +33,25 @@ func TestCacheHoldsOnlyWhatCarriesOurLabel(t *testing.T) {
 			t.Errorf("%T is selected by %s, want %s", object, by.Label, want)
 		}
 	}
-	if all := CacheOptions(nil, nil); all.DefaultNamespaces != nil {
+	if all := CacheOptions(nil, nil, NewInlinePages()); all.DefaultNamespaces != nil {
 		t.Errorf("the namespaces are %v, want all", all.DefaultNamespaces)
+	}
+}
+
+// TestNoObjectIsInTwoCaches has the cache of metadata leave out what the manager's has.
+func TestNoObjectIsInTwoCaches(t *testing.T) {
+	others := MetadataCacheOptions(nil).ByObject
+	if len(others) != 3 {
+		t.Fatalf("there are %d kinds, want ConfigMaps, Services and Deployments", len(others))
+	}
+	for object, by := range others {
+		kind := object.GetObjectKind().GroupVersionKind().Kind
+		if by.Label.Matches(labels.Set(generator.Labels("docs"))) {
+			t.Errorf("%ss of views are in it", kind)
+		}
+		if !by.Label.Matches(labels.Set{}) || !by.Label.Matches(labels.Set{"app.kubernetes.io/created-by": "somebody"}) {
+			t.Errorf("other %ss aren't", kind)
+		}
 	}
 }
 
@@ -80,32 +100,59 @@ func TestMetadataCacheKeepsWhoseAnObjectIs(t *testing.T) {
 }
 
 func TestCacheKeepsOfPodsWhatHealthIsReadOff(t *testing.T) {
-	pod := &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Name: "pod", Annotations: map[string]string{v1.RevisionAnnotation: "r"}, ManagedFields: []metav1.ManagedFieldsEntry{{}}},
-		Spec:       corev1.PodSpec{NodeName: "node"},
-		Status:     corev1.PodStatus{PodIP: "10.0.0.1", PodIPs: []corev1.PodIP{{}}, ContainerStatuses: []corev1.ContainerStatus{{Name: "mdbook"}}},
-	}
-	if _, err := stripPod(pod); err != nil {
-		t.Fatal(err)
-	}
-	want := &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Name: "pod", Annotations: map[string]string{v1.RevisionAnnotation: "r"}},
-		Status:     corev1.PodStatus{PodIP: "10.0.0.1", ContainerStatuses: []corev1.ContainerStatus{{Name: "mdbook"}}},
-	}
-	if diff := cmp.Diff(want, pod); diff != "" {
-		t.Error(diff)
+	meta := metav1.ObjectMeta{Name: "pod", Annotations: map[string]string{v1.RevisionAnnotation: "r"}, Labels: generator.Labels("docs")}
+	full := meta
+	full.Annotations = map[string]string{v1.RevisionAnnotation: "r", "other": "x"}
+	full.ManagedFields, full.GenerateName = []metav1.ManagedFieldsEntry{{}}, "p"
+	waiting := corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff", Message: "m"}}
+	ended := corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 1}}
+	for name, test := range map[string]struct{ status, want corev1.PodStatus }{
+		"of one that is ready, that it is": {
+			corev1.PodStatus{
+				Phase: "Running", PodIP: "10.0.0.1", PodIPs: []corev1.PodIP{{}}, Message: "x",
+				Conditions:            []corev1.PodCondition{{Type: "PodScheduled", Status: "True"}, {Type: "Ready", Status: "True", Reason: "r"}, {Type: "Initialized", Status: "True"}},
+				ContainerStatuses:     []corev1.ContainerStatus{{Name: "mdbook", Ready: true, Image: "x", State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}},
+				InitContainerStatuses: []corev1.ContainerStatus{{Name: "init", Ready: true, State: ended}},
+			},
+			corev1.PodStatus{Phase: "Running", Conditions: []corev1.PodCondition{{Type: "Ready", Status: "True"}}},
+		},
+		"of one that isn't, why": {
+			corev1.PodStatus{
+				Phase:                 "Pending",
+				Conditions:            []corev1.PodCondition{{Type: "PodScheduled", Status: "False", Reason: "r", Message: "m"}},
+				ContainerStatuses:     []corev1.ContainerStatus{{Name: "mdbook", Image: "x", State: waiting, LastTerminationState: ended, RestartCount: 3}},
+				InitContainerStatuses: []corev1.ContainerStatus{{Name: "init", Ready: true, State: waiting}},
+			},
+			corev1.PodStatus{
+				Phase:                 "Pending",
+				Conditions:            []corev1.PodCondition{{Type: "PodScheduled", Status: "False", Reason: "r", Message: "m"}},
+				ContainerStatuses:     []corev1.ContainerStatus{{Name: "mdbook", State: waiting, LastTerminationState: ended}},
+				InitContainerStatuses: []corev1.ContainerStatus{{Name: "init", Ready: true, State: waiting}},
+			},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			pod := &corev1.Pod{ObjectMeta: *full.DeepCopy(), Spec: corev1.PodSpec{NodeName: "node"}, Status: test.status}
+			if _, err := stripPod(pod); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(&corev1.Pod{ObjectMeta: meta, Status: test.want}, pod); diff != "" {
+				t.Error(diff)
+			}
+		})
 	}
 }
 
 func TestCacheKeepsOfViewsWhatIsRead(t *testing.T) {
-	view := &v1.MarkdownView{ObjectMeta: metav1.ObjectMeta{
+	view := &v1.MarkdownView{Spec: v1.MarkdownViewSpec{Markdowns: map[string]string{"a.md": "text"}}, ObjectMeta: metav1.ObjectMeta{
 		Name: "docs", Labels: map[string]string{"large": "x"}, Finalizers: []string{"x"}, ManagedFields: []metav1.ManagedFieldsEntry{{}},
 		Annotations: map[string]string{
 			corev1.LastAppliedConfigAnnotation: "its pages", "large": "x",
 			v1.AdoptAnnotation: "true", "reconcile.fluxcd.io/requestedAt": "now", "event.toolkit.fluxcd.io/team": "a",
+			inlineBytesAnnotation: "999",
 		},
 	}}
-	for object, by := range CacheOptions(nil, nil).ByObject {
+	for object, by := range CacheOptions(nil, nil, NewInlinePages()).ByObject {
 		if _, ok := object.(*v1.MarkdownView); !ok {
 			continue
 		}
@@ -114,33 +161,44 @@ func TestCacheKeepsOfViewsWhatIsRead(t *testing.T) {
 		}
 	}
 	want := &v1.MarkdownView{ObjectMeta: metav1.ObjectMeta{Name: "docs", Annotations: map[string]string{
-		v1.AdoptAnnotation: "true", "reconcile.fluxcd.io/requestedAt": "now", "event.toolkit.fluxcd.io/team": "a",
+		v1.AdoptAnnotation: "true", "reconcile.fluxcd.io/requestedAt": "now", "event.toolkit.fluxcd.io/team": "a", inlineBytesAnnotation: "8",
 	}}}
 	if diff := cmp.Diff(want, view); diff != "" {
 		t.Error(diff)
 	}
 }
 
-// TestCacheKeepsNoPages has a ConfigMap, as a watch delivers it, go into the cache.
+// TestCacheKeepsNoPages has objects, as watches deliver them, go into the caches: with a page
+// that can't be compressed.
 func TestCacheKeepsNoPages(t *testing.T) {
-	const marker = "the words of a page"
-	for object, by := range CacheOptions(nil, nil).ByObject {
-		if _, ok := object.(*corev1.ConfigMap); !ok {
-			continue
-		}
-		kept, err := by.Transform(&corev1.ConfigMap{
-			ObjectMeta: metav1.ObjectMeta{Name: "markdowns-docs", Labels: generator.Labels("docs")},
-			Data:       map[string]string{"a.md": marker}, BinaryData: map[string][]byte{"b.md": []byte(marker)},
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		configMap := kept.(*corev1.ConfigMap)
-		if strings.Contains(configMap.Data["a.md"]+string(configMap.BinaryData["b.md"]), marker) {
-			t.Error("it holds a page")
-		}
-		if len(configMap.Data) != 1 || len(configMap.BinaryData) != 1 {
-			t.Errorf("its keys are gone: %v", configMap)
+	var random strings.Builder
+	source := rand.NewChaCha8([32]byte{})
+	for random.Len() < 100<<10 {
+		fmt.Fprintf(&random, "%016x", source.Uint64())
+	}
+	page := random.String()
+	const atMost = 2 << 10
+	meta := metav1.ObjectMeta{Name: "markdowns-docs", Labels: generator.Labels("docs"), Annotations: map[string]string{corev1.LastAppliedConfigAnnotation: page}}
+	for object, by := range CacheOptions(nil, nil, NewInlinePages()).ByObject {
+		switch object := object.(type) {
+		case *corev1.ConfigMap:
+			object.ObjectMeta = *meta.DeepCopy()
+			object.Data, object.BinaryData = map[string]string{"a.md": page}, map[string][]byte{"b.md": []byte(page)}
+			if _, err := by.Transform(object); err != nil {
+				t.Fatal(err)
+			}
+			if object.Size() > atMost {
+				t.Errorf("of a ConfigMap there are %d bytes", object.Size())
+			}
+		case *v1.MarkdownView:
+			object.ObjectMeta = *meta.DeepCopy()
+			object.Spec.Markdowns = map[string]string{"a.md": page}
+			if _, err := by.Transform(object); err != nil {
+				t.Fatal(err)
+			}
+			if left, err := json.Marshal(object); err != nil || len(left) > atMost {
+				t.Errorf("of a view there are %d bytes: %v", len(left), err)
+			}
 		}
 	}
 }

@@ -51,7 +51,8 @@ func newFixture(t *testing.T, objects ...client.Object) *fixture {
 		all = append(all, fakecluster.Index{Object: index.object, Name: index.name, Values: index.values})
 	}
 	f.Cluster = fakecluster.New(t, "app.kubernetes.io/created-by", generator.FieldManager, all, objects...)
-	transforms := CacheOptions(nil, nil).ByObject
+	inline := NewInlinePages()
+	transforms := CacheOptions(nil, nil, inline).ByObject
 	f.Transform(func(object client.Object) error {
 		for of, by := range transforms {
 			if reflect.TypeOf(of) == reflect.TypeOf(object) {
@@ -62,13 +63,15 @@ func newFixture(t *testing.T, objects ...client.Object) *fixture {
 		return nil
 	})
 	f.Reconciler = &Reconciler{
-		Client:   f.Cached,
-		Pages:    &pages.Finder{Metadata: f.Admin, APIReader: f.Admin, Sources: &pages.Sources{Reader: f.Cached, Artifacts: artifact.NewStore(t.TempDir(), artifact.Hosts{}, artifact.Limits{}, logr.Discard())}},
-		Applier:  &apply.Applier{Client: f.Cached, Writer: f.Cached, APIReader: f.Admin, Metadata: f.Admin, Clock: f.clock},
-		Accounts: &account.Accounts{},
-		Events:   f.events,
-		Metrics:  NewMetrics(f.Cached, false),
-		Clock:    f.clock,
+		Client:    f.Cached,
+		Pages:     &pages.Finder{Metadata: f.Others, Client: f.Cached, APIReader: f.Admin, Sources: &pages.Sources{Reader: f.Cached, Artifacts: artifact.NewStore(t.TempDir(), artifact.Hosts{}, artifact.Limits{}, logr.Discard())}},
+		Applier:   &apply.Applier{Client: f.Cached, Writer: f.Cached, APIReader: f.Admin, Metadata: f.Others, Clock: f.clock},
+		Accounts:  &account.Accounts{},
+		Inline:    inline,
+		APIReader: f.Admin,
+		Events:    f.events,
+		Metrics:   NewMetrics(f.Cached, false),
+		Clock:     f.clock,
 	}
 	return f
 }

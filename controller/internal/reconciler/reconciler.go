@@ -47,6 +47,10 @@ type Reconciler struct {
 	Applier *apply.Applier
 	// Accounts has the service accounts with whose rights that is done.
 	Accounts *account.Accounts
+	// Inline has the pages of views that aren't in their cache, and APIReader reads those
+	// that aren't there either.
+	Inline    *InlinePages
+	APIReader client.Reader
 	// Events records what happened to a view.
 	Events events.Recorder
 	// Metrics counts what can't be read off a view's status.
@@ -128,6 +132,7 @@ func (r *Reconciler) forget(view types.NamespacedName, state *viewState) {
 func (r *Reconciler) letGo(view types.NamespacedName, state *viewState) {
 	r.limiter.release(state)
 	r.Accounts.Release(view)
+	r.Inline.drop(view)
 }
 
 // reconcile applies what a view wants, and checks whether that is served. What was
@@ -172,6 +177,9 @@ func (r *Reconciler) reconcile(ctx context.Context, view *v1.MarkdownView, state
 		failed := failure(r.Accounts.Explain(view, err))
 		failed.written = applied.Written
 		return failed
+	}
+	if fresh {
+		r.Inline.drop(client.ObjectKeyFromObject(view))
 	}
 	newRollout, warnings := noteApplied(view, state, &rendered, fresh, good)
 	if waits := r.restartEdited(ctx, view, state, plan, &applied, good); waits != nil {
@@ -312,6 +320,7 @@ func servesAll(view *v1.MarkdownView) bool {
 // view isn't any more what that was decided on.
 func (r *Reconciler) writeStatus(ctx context.Context, state *viewState, before, view *v1.MarkdownView) error {
 	if equality.Semantic.DeepEqual(before.Status, view.Status) {
+		state.inventory = appliedInventory{}
 		return nil
 	}
 	// Only the status is sent: nobody asked for the defaults that the spec got here.
@@ -321,6 +330,7 @@ func (r *Reconciler) writeStatus(ctx context.Context, state *viewState, before, 
 	if err != nil {
 		return client.IgnoreNotFound(fmt.Errorf("write the status of MarkdownView %s/%s: %w", view.Namespace, view.Name, err))
 	}
+	state.inventory = appliedInventory{} // the status has it
 	state.view = writtenView{target.UID, target.ResourceVersion, target.Status, r.Clock.Now()}
 	return nil
 }

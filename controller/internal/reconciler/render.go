@@ -51,18 +51,24 @@ func (r *Reconciler) render(ctx context.Context, view *v1.MarkdownView, state *v
 	if stale == "" {
 		return state.rendered, false, nil
 	}
+	if state.invalid.key == key {
+		return rendering{}, false, state.invalid.err
+	}
 	ctrl.LoggerFrom(ctx).V(1).Info("rendering", "reason", stale)
-	contents, err := r.read(ctx, view, inputs)
+	whole, contents, err := r.read(ctx, view, inputs)
 	if err != nil {
 		return rendering{}, false, err
 	}
-	output, err := generator.Generate(view, contents)
+	output, err := generator.Generate(whole, contents)
 	if invalid, ok := errors.AsType[*generator.InvalidError](err); ok {
-		return rendering{}, false, &outcome.Error{State: outcome.Stalled, Reason: v1.InvalidReason, Message: invalid.Summary()}
+		state.invalid = invalidRendering{key, &outcome.Error{State: outcome.Stalled, Reason: v1.InvalidReason, Message: invalid.Summary()}}
+		r.Inline.drop(client.ObjectKeyFromObject(view))
+		return rendering{}, false, state.invalid.err
 	}
 	if err != nil {
 		return rendering{}, false, err
 	}
+	state.invalid = invalidRendering{}
 	state.pageBytes.Store(bytesOf(output))
 	rendered = rendering{key: key, at: r.Clock.Now(), revision: output.Revision, warnings: output.Warnings}
 	for _, configMap := range output.ConfigMaps {
@@ -77,30 +83,38 @@ func (r *Reconciler) render(ctx context.Context, view *v1.MarkdownView, state *v
 	return rendered, true, err
 }
 
-// read reads a view's pages, once there is room for them.
-func (r *Reconciler) read(ctx context.Context, view *v1.MarkdownView, inputs []pages.Input) ([]generator.Content, error) {
-	var estimate, bytes int64
-	for _, text := range view.Spec.Markdowns {
-		estimate += int64(len(text))
-	}
+// invalidRendering is what can't be generated, and why: that stays so.
+type invalidRendering struct {
+	key string
+	err error
+}
+
+// read reads a view's pages, once there is room for them: those of the view, and of what it
+// takes others from.
+func (r *Reconciler) read(ctx context.Context, view *v1.MarkdownView, inputs []pages.Input) (*v1.MarkdownView, []generator.Content, error) {
+	estimate, bytes := inlineBytes(view), int64(0)
 	for _, in := range inputs {
 		estimate += in.Bytes
 	}
 	if !r.room.acquire(client.ObjectKeyFromObject(view), estimate) {
-		return nil, errNoRoom(estimate)
+		return nil, nil, errNoRoom(estimate)
+	}
+	whole, err := r.withPages(ctx, view)
+	if err != nil {
+		return nil, nil, err
 	}
 	contents := make([]generator.Content, 0, len(inputs))
 	for _, in := range inputs {
 		book, err := in.Read(ctx)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		if bytes += bytesOfBook(book); bytes > bookRoomBytes {
-			return nil, errTooManyPages(bytes)
+			return nil, nil, errTooManyPages(bytes)
 		}
 		contents = append(contents, generator.Content{Field: in.Field, Book: book})
 	}
-	return contents, nil
+	return whole, contents, nil
 }
 
 // staleReason says why what was rendered last isn't what is wanted, or isn't what is
@@ -138,10 +152,13 @@ func renderKey(view *v1.MarkdownView, inputs []pages.Input) string {
 	return b.String()
 }
 
-// remember keeps what was applied, without its ConfigMaps, and reports whether its pages
-// are known to differ from those before.
+// remember keeps what was applied, packed and without its ConfigMaps, and reports whether its
+// pages are known to differ from those before.
 func (s *viewState) remember(applied rendering) (otherPages bool) {
 	applied.objects = slices.DeleteFunc(slices.Clone(applied.objects), func(d apply.Desired) bool { return d.Kind == "ConfigMap" })
+	if packed, err := apply.Packed(applied.objects); err == nil {
+		applied.objects = packed
+	}
 	before := s.rendered
 	s.rendered = applied
 	return before.key != "" && before.revision != applied.revision

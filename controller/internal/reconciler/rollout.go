@@ -40,9 +40,16 @@ func (r *Reconciler) checkRollout(ctx context.Context, view *v1.MarkdownView, st
 	timeout := view.Spec.Timeout.Duration
 	stuck := state.rollout.begin(view.Generation, state.rendered.revision, health.CountsOf(deployment), r.Clock.Now())
 	left := timeout - stuck
+	explain := func(failures health.Failures) string {
+		whole, err := apply.Unpacked(deployment) // the probe of its pods may be told of
+		if err != nil {
+			return err.Error()
+		}
+		return health.Explain(unavailable, whole, pods.Items, failures) + health.LastGoodServing(pods.Items)
+	}
 	if left <= 0 || health.DeadlineExceeded(deployment, timeout) || !newRollout && !state.rollout.progressed && failedBefore(view) {
 		return result{
-			state: outcome.Stalled, reason: v1.RolloutFailedReason, message: health.Explain(unavailable, deployment, pods.Items, health.All) + health.LastGoodServing(pods.Items),
+			state: outcome.Stalled, reason: v1.RolloutFailedReason, message: explain(health.All),
 			requeueAfter: soonest(atRest, good.recheck), replicas: replicas,
 		}
 	}
@@ -55,7 +62,7 @@ func (r *Reconciler) checkRollout(ctx context.Context, view *v1.MarkdownView, st
 		slot = slotKept // whether it replaces pods isn't known yet
 	}
 	return result{
-		state: outcome.Progressing, reason: v1.ProgressingReason, message: health.Explain(unavailable, deployment, pods.Items, health.Lasting) + health.LastGoodServing(pods.Items),
+		state: outcome.Progressing, reason: v1.ProgressingReason, message: explain(health.Lasting),
 		requeueAfter: soonest(min(left, progressRefresh), good.recheck), replicas: replicas, slot: slot,
 	}
 }

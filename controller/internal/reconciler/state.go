@@ -28,6 +28,8 @@ type viewState struct {
 	uid types.UID
 	// rendered is what was generated and applied last; zero if nothing was.
 	rendered rendering
+	// invalid is what couldn't be generated; zero if that wasn't so last.
+	invalid invalidRendering
 	// kept are the objects of before while new ones can't be had; nil while they can.
 	kept *keptObjects
 	// lastApplied is what the last apply of each object led to.

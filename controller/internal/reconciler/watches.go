@@ -7,6 +7,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
@@ -81,10 +82,10 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, opt
 		Named(ControllerName).
 		For(&v1.MarkdownView{}, builder.WithPredicates(
 			predicate.Or[client.Object](predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}))).
-		Watches(&corev1.ConfigMap{}, r.enqueueView("ConfigMap")).
-		Watches(&appsv1.Deployment{}, r.enqueueView("Deployment")).
-		Watches(&corev1.Service{}, r.enqueueView("Service")).
-		Watches(&corev1.Pod{}, r.enqueueView("Pod")).
+		Watches(&corev1.ConfigMap{}, r.enqueueView("ConfigMap", r.viewsOfOurs)).
+		Watches(&appsv1.Deployment{}, r.enqueueView("Deployment", viewOf)).
+		Watches(&corev1.Service{}, r.enqueueView("Service", viewOf)).
+		Watches(&corev1.Pod{}, enqueueSoon(), builder.WithPredicates(predicate.Funcs{UpdateFunc: faresOtherwise})).
 		WatchesRawSource(source.Kind(options.Metadata, metadataOf("ConfigMap"),
 			handler.TypedEnqueueRequestsFromMapFunc(r.viewsOfConfigMap))).
 		WatchesRawSource(source.Kind(options.Metadata, metadataOf("Service"), whenDeleted)).
@@ -130,13 +131,25 @@ func viewOf(_ context.Context, object client.Object) []reconcile.Request {
 	return []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: object.GetNamespace(), Name: name}}}
 }
 
-// enqueueView has the view of an object of a kind reconciled, and ends what was expected
+// viewsOfOurs finds the view of a ConfigMap that carries our label, and those that take
+// pages from it: the cache of others' metadata doesn't have it.
+func (r *Reconciler) viewsOfOurs(ctx context.Context, configMap client.Object) []reconcile.Request {
+	return append(viewOf(ctx, configMap), r.viewsNaming(ctx, configMap)...)
+}
+
+// enqueueView has the views of an object of a kind reconciled, and ends what was expected
 // of an object that is gone.
-func (r *Reconciler) enqueueView(kind string) handler.EventHandler {
-	enqueue := handler.EnqueueRequestsFromMapFunc(viewOf)
+func (r *Reconciler) enqueueView(kind string, viewsOf handler.MapFunc) handler.EventHandler {
+	enqueue := handler.EnqueueRequestsFromMapFunc(viewsOf)
 	return handler.Funcs{
-		CreateFunc:  enqueue.Create,
-		UpdateFunc:  enqueue.Update,
+		CreateFunc: enqueue.Create,
+		UpdateFunc: func(ctx context.Context, e event.UpdateEvent, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+			if apply.IsAsBefore(e.ObjectOld, e.ObjectNew) {
+				addSoon(ctx, e.ObjectNew, queue)
+				return
+			}
+			enqueue.Update(ctx, e, queue)
+		},
 		GenericFunc: enqueue.Generic,
 		DeleteFunc: func(ctx context.Context, e event.DeleteEvent, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {
 			for _, request := range viewOf(ctx, e.Object) {
@@ -145,6 +158,46 @@ func (r *Reconciler) enqueueView(kind string) handler.EventHandler {
 			enqueue.Delete(ctx, e, queue)
 		},
 	}
+}
+
+// gatherTime is how long a rollout's events are gathered: there are many of them, of the
+// Deployment's status and of pods, within a few milliseconds.
+const gatherTime = 100 * time.Millisecond
+
+// addSoon has the view of an object reconciled soon, once for all events until then.
+func addSoon(ctx context.Context, object client.Object, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+	for _, request := range viewOf(ctx, object) {
+		queue.AddAfter(request, gatherTime)
+	}
+}
+
+// enqueueSoon has the views of pods reconciled.
+func enqueueSoon() handler.EventHandler {
+	return handler.Funcs{
+		CreateFunc: func(ctx context.Context, e event.CreateEvent, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+			addSoon(ctx, e.Object, queue)
+		},
+		UpdateFunc: func(ctx context.Context, e event.UpdateEvent, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+			addSoon(ctx, e.ObjectOld, queue)
+			addSoon(ctx, e.ObjectNew, queue)
+		},
+		DeleteFunc: func(ctx context.Context, e event.DeleteEvent, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+			addSoon(ctx, e.Object, queue)
+		},
+	}
+}
+
+// faresOtherwise reports whether what is read of a pod has changed: most of what happens to
+// it is of no interest.
+func faresOtherwise(e event.UpdateEvent) bool {
+	before, isPod := e.ObjectOld.(*corev1.Pod)
+	now, isPodStill := e.ObjectNew.(*corev1.Pod)
+	if !isPod || !isPodStill {
+		return true
+	}
+	same := *before
+	same.ResourceVersion = now.ResourceVersion
+	return before == now || !equality.Semantic.DeepEqual(&same, now)
 }
 
 // whenDeleted wakes the view that may have waited for the name of a Service or Deployment.
@@ -166,7 +219,12 @@ func (r *Reconciler) viewsOfConfigMap(ctx context.Context, configMap *metav1.Par
 			requests = append(requests, reconcile.Request{NamespacedName: types.NamespacedName{Namespace: configMap.Namespace, Name: name}})
 		}
 	}
-	return append(requests, r.viewsBy(ctx, configMap, client.InNamespace(configMap.Namespace), client.MatchingFields{configMapIndex: configMap.Name})...)
+	return append(requests, r.viewsNaming(ctx, configMap)...)
+}
+
+// viewsNaming finds the views that take pages from a ConfigMap.
+func (r *Reconciler) viewsNaming(ctx context.Context, configMap client.Object) []reconcile.Request {
+	return r.viewsBy(ctx, configMap, client.InNamespace(configMap.GetNamespace()), client.MatchingFields{configMapIndex: configMap.GetName()})
 }
 
 // viewsOfSource finds the views that take pages from one of Flux's sources.
@@ -177,7 +235,7 @@ func (r *Reconciler) viewsOfSource(ctx context.Context, source client.Object) []
 // viewsBy lists the views of an object.
 func (r *Reconciler) viewsBy(ctx context.Context, object client.Object, selected ...client.ListOption) []reconcile.Request {
 	var views v1.MarkdownViewList
-	if err := r.Client.List(ctx, &views, selected...); err != nil {
+	if err := r.Client.List(ctx, &views, append(selected, client.UnsafeDisableDeepCopy)...); err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "find the views of an object",
 			"kind", object.GetObjectKind().GroupVersionKind().Kind, "namespace", object.GetNamespace(), "name", object.GetName())
 	}

@@ -26,12 +26,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 	"sigs.k8s.io/controller-runtime/pkg/config"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllertest"
+	"sigs.k8s.io/controller-runtime/pkg/event"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/fluxcd/pkg/apis/meta"
 	"github.com/fluxcd/pkg/runtime/conditions"
 
 	v1 "github.com/zoetrope/markdown-view/api/v1"
+	"github.com/zoetrope/markdown-view/generator"
 	"github.com/zoetrope/markdown-view/internal/fakecluster"
 )
 
@@ -195,17 +197,60 @@ func TestViewIsWokenByItsObjects(t *testing.T) {
 	}
 }
 
+// TestViewIsWokenByItsInputs has one of them carry our label: it is in another cache.
 func TestViewIsWokenByItsInputs(t *testing.T) {
-	w := startWatching(t, Options{})
-	view := w.view("docs")
-	w.update("docs", func(v *v1.MarkdownView) {
-		v.Spec.ContentFrom = []v1.ContentSource{{ConfigMapRef: &v1.ConfigMapSource{Name: "more"}}}
-	})
-	w.informer(&v1.MarkdownView{}).Add(view)
-	w.eventually(v1.PagesNotFoundReason)
-	w.Must(w.Admin.Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "docs", Name: "more"}}))
-	w.informer(metadataOf("ConfigMap")).Add(partial("ConfigMap", "more"))
-	w.eventually(v1.ProgressingReason)
+	for name, labels := range map[string]map[string]string{
+		"anybody's": nil, "one that carries our label": {"app.kubernetes.io/created-by": generator.FieldManager},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := startWatching(t, Options{})
+			view := w.view("docs")
+			w.update("docs", func(v *v1.MarkdownView) {
+				v.Spec.ContentFrom = []v1.ContentSource{{ConfigMapRef: &v1.ConfigMapSource{Name: "more"}}}
+			})
+			w.informer(&v1.MarkdownView{}).Add(view)
+			w.eventually(v1.PagesNotFoundReason)
+			more := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "docs", Name: "more", Labels: labels}}
+			w.Must(w.Admin.Create(t.Context(), more))
+			if labels == nil {
+				w.informer(metadataOf("ConfigMap")).Add(partial("ConfigMap", "more"))
+			} else {
+				w.informer(more).Add(more)
+			}
+			w.eventually(v1.ProgressingReason)
+		})
+	}
+}
+
+// TestPodEventsOfNoInterestAreLeftOut has a pod be scheduled, which views don't tell of.
+func TestPodEventsOfNoInterestAreLeftOut(t *testing.T) {
+	pod := func(change func(*corev1.Pod)) *corev1.Pod {
+		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "pod", Labels: generator.Labels("docs")}, Status: corev1.PodStatus{Phase: "Pending"}}
+		change(pod)
+		_, err := stripPod(pod)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return pod
+	}
+	before := pod(func(*corev1.Pod) {})
+	for what, test := range map[string]struct {
+		change func(*corev1.Pod)
+		want   bool
+	}{
+		"it was scheduled": {func(p *corev1.Pod) {
+			p.ResourceVersion, p.Spec.NodeName = "2", "node"
+			p.Status.Conditions = []corev1.PodCondition{{Type: "PodScheduled", Status: "True"}}
+		}, false},
+		"it is ready":  {func(p *corev1.Pod) { p.Status.Conditions = []corev1.PodCondition{{Type: "Ready", Status: "True"}} }, true},
+		"it runs":      {func(p *corev1.Pod) { p.Status.Phase = "Running" }, true},
+		"it ends":      {func(p *corev1.Pod) { p.DeletionTimestamp = new(metav1.Now()) }, true},
+		"other labels": {func(p *corev1.Pod) { p.Labels = nil }, true},
+	} {
+		if got := faresOtherwise(event.UpdateEvent{ObjectOld: before, ObjectNew: pod(test.change)}); got != test.want {
+			t.Errorf("%s: %t, want %t", what, got, test.want)
+		}
+	}
 }
 
 func TestViewIsWokenByAFreeSlot(t *testing.T) {

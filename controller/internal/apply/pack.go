@@ -1,0 +1,183 @@
+package apply
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1 "github.com/zoetrope/markdown-view/api/v1"
+	"github.com/zoetrope/markdown-view/generator"
+)
+
+// An object of ours is looked at many times, and compared with what is wanted only when it
+// has changed. So caches hold it packed: with what tells whose it is, how it fares, and
+// whether it has changed; the rest of it is encoded, and compressed with an object like it
+// as the dictionary, which leaves some hundred bytes.
+
+// packed is the operation of the one entry of a packed object's managed fields, which no
+// object of an API server can have: it holds the rest of the object, after a digest of what
+// somebody can change of it on purpose. Its manager is ours if we have applied the object.
+const packed metav1.ManagedFieldsOperationType = "Packed"
+
+// Pack makes an object compact, and packs it. It is for caches.
+func Pack(object client.Object) {
+	if packedEntry(object) != nil {
+		return
+	}
+	Compact(object)
+	raw, err := withoutStatus(object)
+	if err != nil {
+		return // it is compact
+	}
+	encoded, err := deflate(kindOf(object), raw)
+	if err != nil {
+		return
+	}
+	entry := metav1.ManagedFieldsEntry{Operation: packed}
+	if appliedByUs(object) {
+		entry.Manager = generator.FieldManager
+	}
+	is := liveDigest(object) // before anything is left out
+	entry.FieldsV1 = metav1.NewFieldsV1(string(is[:]) + string(encoded))
+	leaveRead(object)
+	object.SetManagedFields([]metav1.ManagedFieldsEntry{entry})
+}
+
+// unpack undoes Pack: the object is compact then.
+func unpack(object client.Object) error {
+	entry := packedEntry(object)
+	if entry == nil {
+		return nil
+	}
+	raw, err := inflate(kindOf(object), entry.FieldsV1.GetRawBytes()[len(digest{}):])
+	if err == nil {
+		err = decodeInto(object, raw)
+	}
+	if err != nil {
+		return fmt.Errorf("unpack %s/%s: %w", object.GetNamespace(), object.GetName(), err)
+	}
+	return nil
+}
+
+// Unpacked returns all that is known of a Deployment that was read from a cache.
+func Unpacked(deployment *appsv1.Deployment) (*appsv1.Deployment, error) {
+	if packedEntry(deployment) == nil {
+		return deployment, nil
+	}
+	whole := deployment.DeepCopy()
+	return whole, unpack(whole)
+}
+
+// packedEntry is that of a packed object; nil if it isn't packed.
+func packedEntry(object client.Object) *metav1.ManagedFieldsEntry {
+	if entries := object.GetManagedFields(); len(entries) == 1 && entries[0].Operation == packed {
+		return &entries[0]
+	}
+	return nil
+}
+
+// leaveRead leaves of an object what is read of it while it is packed.
+func leaveRead(object client.Object) {
+	object.SetLabels(SharedLabels(object.GetLabels()))
+	object.SetAnnotations(only(object.GetAnnotations(), v1.ReturnedFromAnnotation, v1.EditedAnnotation, v1.LastServedAnnotation))
+	object.SetOwnerReferences(sharedOwner(metav1.GetControllerOfNoCopy(object)))
+	switch o := object.(type) {
+	case *corev1.ConfigMap:
+		*o = corev1.ConfigMap{ObjectMeta: o.ObjectMeta}
+	case *corev1.Service:
+		*o = corev1.Service{ObjectMeta: o.ObjectMeta}
+	case *appsv1.Deployment:
+		spec := &o.Spec
+		template := corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{
+			Annotations: SharedRevision(only(spec.Template.Annotations, v1.RevisionAnnotation, v1.RestartedForAnnotation)),
+		}}
+		*spec = appsv1.DeploymentSpec{
+			Replicas: spec.Replicas, Paused: spec.Paused, ProgressDeadlineSeconds: spec.ProgressDeadlineSeconds, Template: template,
+		}
+		shareConditions(o.Status.Conditions)
+	}
+}
+
+// only returns some keys of a map; nil if none is there.
+func only(values map[string]string, keys ...string) map[string]string {
+	var left map[string]string
+	for _, key := range keys {
+		if value, there := values[key]; there {
+			if left == nil {
+				left = map[string]string{}
+			}
+			left[key] = value
+		}
+	}
+	return left
+}
+
+// deflate compresses an encoded object of a kind.
+func deflate(kind int, raw []byte) ([]byte, error) {
+	var buffer bytes.Buffer
+	writer, err := compressor(kind, &buffer)
+	if err != nil {
+		return nil, err
+	}
+	defer compressors[kind].Put(writer)
+	if _, err := writer.Write(raw); err != nil {
+		return nil, err
+	}
+	err = writer.Close()
+	return bytes.Clone(buffer.Bytes()), err
+}
+
+// inflate undoes deflate.
+func inflate(kind int, encoded []byte) ([]byte, error) {
+	reader, err := decompressor(kind, bytes.NewReader(encoded))
+	if err != nil {
+		return nil, err
+	}
+	defer decompressors[kind].Put(reader)
+	return io.ReadAll(reader)
+}
+
+// withoutStatus encodes an object without its status.
+func withoutStatus(object client.Object) ([]byte, error) {
+	switch o := object.(type) {
+	case *corev1.ConfigMap:
+		return o.Marshal()
+	case *corev1.Service:
+		stateless := *o
+		stateless.Status = corev1.ServiceStatus{}
+		return stateless.Marshal()
+	case *appsv1.Deployment:
+		stateless := *o
+		stateless.Status = appsv1.DeploymentStatus{}
+		return stateless.Marshal()
+	}
+	return nil, fmt.Errorf("%T isn't ours", object)
+}
+
+// decodeInto reads what withoutStatus has written into an object, whose status stays.
+func decodeInto(into client.Object, raw []byte) error {
+	switch o := into.(type) {
+	case *corev1.ConfigMap:
+		*o = corev1.ConfigMap{}
+		return o.Unmarshal(raw)
+	case *corev1.Service:
+		status := o.Status
+		*o = corev1.Service{}
+		err := o.Unmarshal(raw)
+		o.Status = status
+		return err
+	case *appsv1.Deployment:
+		status := o.Status
+		*o = appsv1.Deployment{}
+		err := o.Unmarshal(raw)
+		o.Status = status
+		return err
+	}
+	return errors.ErrUnsupported
+}

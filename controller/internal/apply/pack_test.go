@@ -1,0 +1,98 @@
+package apply
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/zoetrope/markdown-view/internal/fakecluster"
+)
+
+// packedBytes is how long what is packed of an object of a small view may be.
+const packedBytes = 450
+
+func TestPackedObjectIsAllThereWhenUnpacked(t *testing.T) {
+	f := newFixture(t)
+	f.applied()
+	edit(f, "somebody", &appsv1.Deployment{}, "viewer-docs", func(d *appsv1.Deployment) {
+		d.Annotations = map[string]string{"a": "b"}
+		d.Status = appsv1.DeploymentStatus{Replicas: 3, Conditions: []appsv1.DeploymentCondition{{Type: "Available"}}}
+	})
+	for kind, live := range map[string]client.Object{
+		"markdowns-docs": &corev1.ConfigMap{}, "viewer-docs": &corev1.Service{}, "Deployment": &appsv1.Deployment{},
+	} {
+		name := strings.Replace(kind, "Deployment", "viewer-docs", 1)
+		t.Run(fmt.Sprintf("%T", live), func(t *testing.T) {
+			fakecluster.Get(f.Cluster, live, "docs", name)
+			want := live.DeepCopyObject().(client.Object)
+			Compact(want)
+			before := liveDigest(want)
+			Pack(live)
+			once := live.DeepCopyObject().(client.Object)
+			Pack(live)
+			if diff := cmp.Diff(once, live); diff != "" {
+				t.Errorf("it changes when it is packed again: %s", diff)
+			}
+			if liveDigest(live) != before {
+				t.Error("it isn't known for what it was any more")
+			}
+			if !appliedByUs(live) || !CarriesLabels(live, "docs") || checkOwnership(f.view, corev1.SchemeGroupVersion.WithKind("any"), live, isUnknown) != nil {
+				t.Error("it isn't ours any more")
+			}
+			if length := len(live.GetManagedFields()[0].FieldsV1.GetRawBytes()); length > packedBytes {
+				t.Errorf("it takes %d bytes", length)
+			}
+			f.Must(unpack(live))
+			if diff := cmp.Diff(want, live); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// TestNobodyPacksButUs has an object claim to be packed.
+func TestNobodyPacksButUs(t *testing.T) {
+	f := newFixture(t)
+	f.applied()
+	live := fakecluster.Get(f.Cluster, &corev1.Service{}, "docs", "viewer-docs")
+	live.ManagedFields[0].Operation = "packed"
+	if packedEntry(live) != nil {
+		t.Error("it is taken for packed")
+	}
+}
+
+func TestObjectsOfAViewShareWhatIsTheSame(t *testing.T) {
+	f := newFixture(t)
+	f.applied()
+	service := fakecluster.Get(f.Cluster, &corev1.Service{}, "docs", "viewer-docs")
+	configMap := fakecluster.Get(f.Cluster, &corev1.ConfigMap{}, "docs", "markdowns-docs")
+	Pack(service)
+	Pack(configMap)
+	if &service.OwnerReferences[0] != &configMap.OwnerReferences[0] {
+		t.Error("not the owner")
+	}
+	if fmt.Sprintf("%p", service.Labels) != fmt.Sprintf("%p", configMap.Labels) {
+		t.Error("not the labels")
+	}
+}
+
+func TestSharedValuesAreBounded(t *testing.T) {
+	s := newShared[int, int](10)
+	for i := range 1000 {
+		if got := s.of(i, i); got != i {
+			t.Fatalf("%d became %d", i, got)
+		}
+		s.of(0, -1) // what is asked for again and again stays
+	}
+	if got := s.of(0, -1); got != 0 {
+		t.Errorf("what is asked for all the time became %d", got)
+	}
+	if all := len(s.recent) + len(s.less); all > 20 {
+		t.Errorf("%d are kept", all)
+	}
+}

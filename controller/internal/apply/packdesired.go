@@ -1,0 +1,91 @@
+package apply
+
+import (
+	"encoding/json"
+	"fmt"
+
+	appsv1ac "k8s.io/client-go/applyconfigurations/apps/v1"
+	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
+)
+
+// Packed returns what is wanted in a form that takes little memory, to be remembered: an
+// apply configuration is many small allocations. What was patched stays as it is.
+func Packed(desired []Desired) ([]Desired, error) {
+	all := make([]Desired, 0, len(desired))
+	for _, d := range desired {
+		if d.patched == nil && d.stub == nil {
+			var err error
+			if d, err = d.pack(); err != nil {
+				return nil, fmt.Errorf("encode %s %s: %w", d.Kind, d.Name, err)
+			}
+		}
+		all = append(all, d)
+	}
+	return all, nil
+}
+
+// pack has what is wanted encoded, and compressed.
+func (d Desired) pack() (Desired, error) {
+	live, configuration := d.child().live, d.child().desired
+	raw, err := json.Marshal(configuration)
+	if err != nil {
+		return d, err
+	}
+	encoded, err := deflate(kindOf(live), raw)
+	if err != nil {
+		return d, err
+	}
+	kind, name, namespace := kindOf(live), live.GetName(), live.GetNamespace()
+	d.revision = RevisionOf([]Desired{d})
+	d.stub = func() *child { return stubOf(kind, namespace, name) }
+	d.child = func() *child {
+		whole, err := unpackDesired(kind, encoded)
+		if err != nil {
+			panic(fmt.Sprintf("decode what was encoded here: %v", err))
+		}
+		return whole.child()
+	}
+	return d, nil
+}
+
+// unpackDesired undoes what pack has done.
+func unpackDesired(kind int, encoded []byte) (Desired, error) {
+	raw, err := inflate(kind, encoded)
+	if err != nil {
+		return Desired{}, err
+	}
+	switch kind {
+	case configMaps:
+		configuration := &corev1ac.ConfigMapApplyConfiguration{}
+		err = json.Unmarshal(raw, configuration)
+		return desiredConfigMap(configuration), err
+	case deployments:
+		configuration := &appsv1ac.DeploymentApplyConfiguration{}
+		err = json.Unmarshal(raw, configuration)
+		return desiredDeployment(configuration), err
+	}
+	configuration := &corev1ac.ServiceApplyConfiguration{}
+	err = json.Unmarshal(raw, configuration)
+	return desiredService(configuration), err
+}
+
+// stubOf is a child of which nothing is wanted yet.
+func stubOf(kind int, namespace, name string) *child {
+	switch kind {
+	case configMaps:
+		return desiredConfigMap(corev1ac.ConfigMap(name, namespace)).child()
+	case deployments:
+		return desiredDeployment(appsv1ac.Deployment(name, namespace)).child()
+	}
+	return desiredService(corev1ac.Service(name, namespace)).child()
+}
+
+// stubOrChild returns the child, which may lack what is wanted until it is unpacked.
+func (d *Desired) stubOrChild() *child {
+	if d.stub == nil {
+		return d.child()
+	}
+	c := d.stub()
+	c.wanted = d.child
+	return c
+}

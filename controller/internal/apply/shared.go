@@ -1,0 +1,123 @@
+package apply
+
+import (
+	"sync"
+
+	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	v1 "github.com/zoetrope/markdown-view/api/v1"
+	"github.com/zoetrope/markdown-view/generator"
+)
+
+// What the objects of a view have in common is in memory once: its labels, the reference to
+// it, the annotation with its revision; and what those of most views have, the words of
+// conditions.
+
+// shared has the values that were asked for last, by their keys. Nobody changes them: they
+// are in caches. Its zero value isn't of use.
+type shared[K comparable, V any] struct {
+	mu           sync.Mutex
+	recent, less map[K]V
+	limit        int
+}
+
+func newShared[K comparable, V any](limit int) *shared[K, V] {
+	return &shared[K, V]{recent: map[K]V{}, limit: limit}
+}
+
+// of returns the value that a key has, or else gets.
+func (s *shared[K, V]) of(key K, value V) V {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if known, ok := s.recent[key]; ok {
+		return known
+	}
+	if known, ok := s.less[key]; ok {
+		value = known
+	}
+	if len(s.recent) >= s.limit {
+		s.recent, s.less = make(map[K]V, s.limit), s.recent
+	}
+	s.recent[key] = value
+	return value
+}
+
+// At least as many views share what is theirs: when a process starts, the objects of all
+// come kind by kind.
+const sharingViews = 16 << 10
+
+// maxWord is how long a string may be to be shared.
+const maxWord = 256
+
+var (
+	labelsByView = newShared[string, map[string]string](sharingViews)
+	ownersByUID  = newShared[ownerKey, []metav1.OwnerReference](sharingViews)
+	byRevision   = newShared[string, map[string]string](sharingViews)
+	words        = newShared[string, string](1 << 10)
+)
+
+type ownerKey struct {
+	apiVersion, kind, name string
+	uid                    types.UID
+}
+
+// SharedLabels returns of labels those that views' objects have.
+func SharedLabels(labels map[string]string) map[string]string {
+	view := labels[generator.InstanceLabel]
+	wanted := generator.Labels(view)
+	left := make(map[string]string, len(wanted))
+	complete := len(view) <= maxWord
+	for key, value := range wanted {
+		got, there := labels[key]
+		if there {
+			left[key] = got
+		}
+		complete = complete && got == value
+	}
+	if !complete {
+		return left
+	}
+	return labelsByView.of(view, wanted)
+}
+
+// sharedOwner returns what tells the controller of an object.
+func sharedOwner(owner *metav1.OwnerReference) []metav1.OwnerReference {
+	if owner == nil {
+		return nil
+	}
+	left := []metav1.OwnerReference{{
+		APIVersion: Word(owner.APIVersion), Kind: Word(owner.Kind), Name: owner.Name, UID: owner.UID, Controller: new(true),
+	}}
+	if len(owner.APIVersion)+len(owner.Kind)+len(owner.Name)+len(owner.UID) > maxWord {
+		return left
+	}
+	return ownersByUID.of(ownerKey{owner.APIVersion, owner.Kind, owner.Name, owner.UID}, left)
+}
+
+// SharedRevision returns annotations of a pod, or of its template.
+func SharedRevision(annotations map[string]string) map[string]string {
+	revision := annotations[v1.RevisionAnnotation]
+	if len(annotations) != 1 || revision == "" || len(revision) > maxWord {
+		return annotations
+	}
+	return byRevision.of(revision, annotations)
+}
+
+// Word returns a string that many objects have.
+func Word(text string) string {
+	if len(text) > maxWord {
+		return text
+	}
+	return words.of(text, text)
+}
+
+func shareConditions(conditions []appsv1.DeploymentCondition) {
+	for i := range conditions {
+		condition := &conditions[i]
+		condition.Type = appsv1.DeploymentConditionType(Word(string(condition.Type)))
+		condition.Reason = Word(condition.Reason)
+		condition.LastUpdateTime, condition.LastTransitionTime = metav1.Time{}, metav1.Time{}
+	}
+}

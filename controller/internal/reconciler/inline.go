@@ -1,0 +1,131 @@
+package reconciler
+
+import (
+	"container/list"
+	"context"
+	"fmt"
+	"strconv"
+	"sync"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1 "github.com/zoetrope/markdown-view/api/v1"
+	"github.com/zoetrope/markdown-view/controller/internal/outcome"
+)
+
+// The cache of views holds no pages: they are needed once, when they are generated, and
+// anyone may write a megabyte of them. Until then small ones are kept beside the cache, so
+// that a new view, or a new process, costs no request for each; what isn't there is read
+// from the API server.
+
+const (
+	// maxInlineBytes is how much is kept of all views, and maxInlineBytesOfView of one.
+	maxInlineBytes, maxInlineBytesOfView = 24 << 20, 64 << 10
+	// inlineBytesAnnotation is put in the place of the pages of a view in the cache, which
+	// has none of the user's annotations of this name. It has their size.
+	inlineBytesAnnotation = "inline-bytes"
+)
+
+// InlinePages are the inline pages of views that aren't generated yet.
+type InlinePages struct {
+	mu     sync.Mutex
+	byView map[types.NamespacedName]*list.Element
+	recent list.List // of *inlinePages, those that came last in front
+	bytes  int64
+}
+
+// inlinePages are those of one generation of a view.
+type inlinePages struct {
+	view       types.NamespacedName
+	uid        types.UID
+	generation int64
+	pages      map[string]string
+	bytes      int64
+}
+
+// NewInlinePages returns none.
+func NewInlinePages() *InlinePages {
+	return &InlinePages{byView: map[types.NamespacedName]*list.Element{}}
+}
+
+// take takes a view's pages out of it.
+func (p *InlinePages) take(view *v1.MarkdownView) {
+	if len(view.Spec.Markdowns) == 0 {
+		return
+	}
+	taken := &inlinePages{client.ObjectKeyFromObject(view), view.UID, view.Generation, view.Spec.Markdowns, 0}
+	for path, text := range taken.pages {
+		taken.bytes += int64(len(path) + len(text))
+	}
+	view.Spec.Markdowns = nil
+	metav1.SetMetaDataAnnotation(&view.ObjectMeta, inlineBytesAnnotation, strconv.FormatInt(taken.bytes, 10))
+	p.drop(taken.view)
+	if taken.bytes > maxInlineBytesOfView {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.byView[taken.view] = p.recent.PushFront(taken)
+	for p.bytes += taken.bytes; p.bytes > maxInlineBytes; {
+		p.remove(p.recent.Back())
+	}
+}
+
+// drop drops a view's pages: they were generated, or nobody wants them.
+func (p *InlinePages) drop(view types.NamespacedName) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if place := p.byView[view]; place != nil {
+		p.remove(place)
+	}
+}
+
+// remove is drop. The lock is held.
+func (p *InlinePages) remove(place *list.Element) {
+	removed, _ := p.recent.Remove(place).(*inlinePages)
+	delete(p.byView, removed.view)
+	p.bytes -= removed.bytes
+}
+
+// of returns the pages of a view; false if they aren't kept.
+func (p *InlinePages) of(view *v1.MarkdownView) (map[string]string, bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	place := p.byView[client.ObjectKeyFromObject(view)]
+	if place == nil {
+		return nil, false
+	}
+	kept, _ := place.Value.(*inlinePages)
+	return kept.pages, kept.uid == view.UID && kept.generation == view.Generation
+}
+
+// inlineBytes is the size of the pages that were taken out of a view.
+func inlineBytes(view *v1.MarkdownView) int64 {
+	bytes, _ := strconv.ParseInt(view.Annotations[inlineBytesAnnotation], 10, 64) // 0 if there are none
+	return bytes
+}
+
+// withPages returns a view of the cache with its inline pages.
+func (r *Reconciler) withPages(ctx context.Context, view *v1.MarkdownView) (*v1.MarkdownView, error) {
+	if inlineBytes(view) == 0 {
+		return view, nil
+	}
+	pages, kept := r.Inline.of(view)
+	if !kept {
+		// A list, which needs no right beside that to watch.
+		var views v1.MarkdownViewList
+		err := r.APIReader.List(ctx, &views, client.InNamespace(view.Namespace), client.MatchingFields{metav1.ObjectNameField: view.Name})
+		if err != nil {
+			return nil, fmt.Errorf("read the pages of MarkdownView %s/%s: %w", view.Namespace, view.Name, err)
+		}
+		if len(views.Items) == 0 || views.Items[0].UID != view.UID || views.Items[0].Generation != view.Generation {
+			return nil, &outcome.Error{State: outcome.Unreported, Retry: statusRecheck, Message: "the view has just changed"}
+		}
+		pages = views.Items[0].Spec.Markdowns
+	}
+	whole := *view
+	whole.Spec.Markdowns = pages
+	return &whole, nil
+}
