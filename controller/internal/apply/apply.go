@@ -14,7 +14,6 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -341,39 +340,4 @@ func (a *Applier) do(ctx context.Context, s *situation, next action, written *Ex
 	}
 	written.end(s.String(), answer, a.Clock.Now())
 	return err
-}
-
-// read reads the live object from the cache, or as we wrote it, if the cache doesn't show
-// that yet.
-func (a *Applier) read(ctx context.Context, desired *Desired, written *Expectations) (*child, error) {
-	c, err := a.peek(ctx, desired, written)
-	if err != nil {
-		return nil, err
-	}
-	return c, c.unpack()
-}
-
-// peek is read of an object that may be packed.
-func (a *Applier) peek(ctx context.Context, desired *Desired, written *Expectations) (*child, error) {
-	cached := desired.stubOrChild()
-	key := client.ObjectKeyFromObject(cached.live)
-	err := a.Client.Get(ctx, key, cached.live)
-	if client.IgnoreNotFound(err) != nil {
-		return nil, err
-	}
-	if apierrors.IsNotFound(err) {
-		// Get has cleared it.
-		cached.live.SetNamespace(key.Namespace)
-		cached.live.SetName(key.Name)
-	}
-	if packedEntry(cached.live) == nil {
-		Compact(cached.live) // what the cache hasn't
-	}
-	cached.digest, cached.partial, cached.unremembered, cached.ignored = desired.digest, desired.partial, desired.unremembered, desired.ignored
-	cached.recollection = desired.recollection
-	cached.patched, cached.unknown = desired.patched, desired.unknown
-	if latest := written.latest(cached.String(), cached.live, a.Clock.Now()); latest != nil {
-		cached.become(latest)
-	}
-	return cached, nil
 }

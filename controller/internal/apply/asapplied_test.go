@@ -14,6 +14,7 @@ import (
 func TestWhatWasJustAppliedIsNotExtracted(t *testing.T) {
 	f := newFixture(t)
 	f.applied()
+	f.seen() // packed and unpacked, so that it is as an API server sends it
 	desired := f.desired()
 	for i := range desired {
 		c, err := f.read(t.Context(), &desired[i], &f.wrote)
