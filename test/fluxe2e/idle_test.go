@@ -35,7 +35,9 @@ func TestFluxAndTheControllerLeaveEachOtherAlone(t *testing.T) {
 	f.patch(newKustomization(), "team", `{"spec":{"interval":"1m"}}`)
 	f.sourceView("handbook", "team", "handbook")
 	f.applied("team", "")
-	f.settled("handbook", "runbook")
+	f.ready("handbook")
+	f.ready("runbook")
+	f.CaughtUp()
 	f.quiet()
 
 	since, before := f.mark(), f.versions()

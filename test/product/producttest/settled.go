@@ -9,6 +9,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -74,12 +75,20 @@ func (f *Fixture) Settled(views ...string) {
 		// A view is never looked at twice at a time: what answers this began after what the
 		// controller has seen by now.
 		asked := "settled-" + strconv.FormatInt(changes.Add(1), 10)
-		f.Patch(&v1.MarkdownView{}, view, fmt.Sprintf(`{"metadata": {"annotations": {%q: %q}}}`, meta.ReconcileRequestAnnotation, asked))
+		f.ask(view, asked)
 		f.Eventually(view+" to be looked at", func() string {
 			return Differs(Live[v1.MarkdownView](f, view).Status.LastHandledReconcileAt, asked)
 		})
 		f.rolledOut(view)
 	}
+}
+
+// ask asks for a view to be looked at. Not as kubectl does: Flux takes back what that writes.
+func (f *Fixture) ask(view, at string) {
+	f.Helper()
+	patch := fmt.Sprintf(`{"metadata": {"annotations": {%q: %q}}}`, meta.ReconcileRequestAnnotation, at)
+	object := &v1.MarkdownView{ObjectMeta: metav1.ObjectMeta{Name: view, Namespace: f.Namespace}}
+	f.Must(f.Client.Patch(f.Context(), object, client.RawPatch(types.MergePatchType, []byte(patch)), client.FieldOwner("settled")))
 }
 
 // rolledOut waits until a view is Ready and nothing of a rollout goes on.
