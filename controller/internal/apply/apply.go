@@ -334,8 +334,11 @@ func (a *Applier) do(ctx context.Context, s *situation, next action, written *Ex
 	}
 	var answer client.Object
 	if err == nil && s.refusal == nil {
-		if err = checkAnswer(s); err == nil {
+		switch lacks := checkAnswer(s); {
+		case lacks == nil:
 			answer = s.live
+		case next.verb != takeOver: // which doesn't set labels: what has lost them gets them next
+			err = lacks
 		}
 	}
 	written.end(s.String(), answer, a.Clock.Now())
