@@ -65,8 +65,7 @@ func TestTheImageIsForAllLinuxPlatforms(t *testing.T) {
 	}
 }
 
-// TestTheDockerfileMakesTheSameImage holds the configuration against the Dockerfile's; the
-// end-to-end tests hold the built images against each other.
+// TestTheDockerfileMakesTheSameImage holds the configuration against the Dockerfile's.
 func TestTheDockerfileMakesTheSameImage(t *testing.T) {
 	_, final, ok := strings.Cut(readFile(t, "../../Dockerfile"), "\nFROM scratch\n")
 	if !ok {
