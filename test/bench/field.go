@@ -23,9 +23,6 @@ import (
 	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/yaml"
 
-	"github.com/fluxcd/pkg/apis/meta"
-	"github.com/fluxcd/pkg/runtime/conditions"
-
 	v1 "github.com/zoetrope/markdown-view/api/v1"
 	"github.com/zoetrope/markdown-view/test/cluster"
 	"github.com/zoetrope/markdown-view/test/cluster/build"
@@ -82,7 +79,7 @@ func (b *bench) inCluster() (err error) {
 	}
 	f.Env = []string{"GOMEMLIMIT=" + limit}
 	for _, measure := range []func(context.Context, *field) error{
-		b.converge, b.controllerMemory, b.idle, b.clusterCost, b.repairs, b.restart, b.apiOutage, b.neighbours, b.rolloutOfAll,
+		b.converge, b.controllerMemory, b.idle, b.clusterCost, b.repairs, b.restart, b.apiOutage, b.neighbours, b.rolloutOfAll, b.patchedInCluster,
 	} {
 		if err := measure(ctx, f); err != nil {
 			return err
@@ -196,22 +193,7 @@ func (f *field) listen() (err error) {
 
 // allReady waits until all views are.
 func (f *field) allReady(ctx context.Context) error {
-	return f.until(ctx, "all views to be Ready", func() (string, error) {
-		var list v1.MarkdownViewList
-		if err := f.Client.List(ctx, &list, client.InNamespace("views")); err != nil {
-			return "", err
-		}
-		ready := 0
-		for i := range list.Items {
-			if conditions.IsTrue(&list.Items[i], meta.ReadyCondition) {
-				ready++
-			}
-		}
-		if ready < f.views {
-			return fmt.Sprintf("%d of %d are", ready, f.views), nil
-		}
-		return "", nil
-	})
+	return f.allReadyIn(ctx, "views", f.views)
 }
 
 // until waits for what takes minutes on a busy machine. It looks seldom: a list of all

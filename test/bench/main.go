@@ -91,7 +91,7 @@ func (b *bench) run(out io.Writer) error {
 	measures := []func() error{b.inCluster}
 	switch {
 	case b.fn != "" && b.kustomize != "":
-		measures = []func() error{b.alone, b.directory, b.startup, b.inCluster, b.insideKustomize}
+		measures = []func() error{b.alone, b.patched, b.directory, b.startup, b.inCluster, b.insideKustomize}
 	case b.fn != "" || b.kustomize != "":
 		return fmt.Errorf("-fn and -kustomize are both required to measure the function: use make bench")
 	}
