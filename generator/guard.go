@@ -9,6 +9,9 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/util/intstr"
+	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
+
 	v1 "github.com/zoetrope/markdown-view/api/v1"
 	"github.com/zoetrope/markdown-view/generator/patch"
 )
@@ -69,9 +72,13 @@ func guardIdentity(before, after map[string]any) error {
 // guardKeys refuses changes of reserved labels and annotations.
 func guardKeys(at string, before, after map[string]any) error {
 	for _, field := range []string{"labels", "annotations"} {
+		reserved := v1.IsReservedKey
+		if field == "labels" {
+			reserved = v1.IsReservedLabel
+		}
 		was, is := childOf(before, field), childOf(after, field)
 		for _, key := range slices.Sorted(maps.Keys(union(was, is))) {
-			if v1.IsReservedKey(key) && !reflect.DeepEqual(was[key], is[key]) {
+			if reserved(key) && !reflect.DeepEqual(was[key], is[key]) {
 				return fmt.Errorf("a patch can't change the key %.120s of its %s.%s, which is reserved", key, at, field)
 			}
 		}
@@ -192,6 +199,32 @@ func union(a, b map[string]any) map[string]any {
 	return all
 }
 
+// checkContainers returns an error if a container lacks what none can be without.
+func (o *Output) checkContainers() error {
+	if o.Deployment.Spec == nil || o.Deployment.Spec.Template == nil || o.Deployment.Spec.Template.Spec == nil {
+		return nil // no API server takes it
+	}
+	pod := o.Deployment.Spec.Template.Spec
+	for _, list := range []struct {
+		field      string
+		containers []corev1ac.ContainerApplyConfiguration
+	}{{"containers", pod.Containers}, {"initContainers", pod.InitContainers}} {
+		for i, container := range list.containers {
+			var lacks string
+			switch {
+			case container.Name == nil || *container.Name == "":
+				lacks = "name"
+			case container.Image == nil || *container.Image == "":
+				lacks = "image"
+			default:
+				continue
+			}
+			return fmt.Errorf("Deployment %s lacks spec.template.spec.%s[%d].%s: if no other container is meant than the one that serves the pages, name it %s", *o.Deployment.Name, list.field, i, lacks, containerName) //nolint:staticcheck // Deployment is a kind
+		}
+	}
+	return nil
+}
+
 // checkPorts returns an error if the Service leads to a port that no container declares:
 // nothing would be served, and nobody would be told.
 func (o *Output) checkPorts() error {
@@ -214,15 +247,22 @@ func (o *Output) checkPorts() error {
 		if port.TargetPort == nil && port.Port == nil {
 			continue
 		}
-		var target string
-		if port.TargetPort != nil {
-			target = port.TargetPort.String()
-		} else {
-			target = fmt.Sprint(*port.Port)
-		}
+		target := portOf(port)
 		if !declared[target] {
 			return fmt.Errorf("Service %s leads to port %.60s, which no container of Deployment %s declares: set the Service's targetPort to one that is, or add the port to the container", *o.Service.Name, target, *o.Deployment.Name) //nolint:staticcheck // Service is a kind
 		}
 	}
 	return nil
+}
+
+// portOf is where a port of a Service leads to: the port of its own number if it says
+// nothing else.
+func portOf(port corev1ac.ServicePortApplyConfiguration) string {
+	if target := port.TargetPort; target != nil && *target != intstr.FromInt32(0) && *target != intstr.FromString("") {
+		return target.String()
+	}
+	if port.Port == nil {
+		return "0"
+	}
+	return fmt.Sprint(*port.Port)
 }

@@ -53,7 +53,7 @@ func checkIgnored(view *v1.MarkdownView, output *Output) (diagnostic.List, error
 }
 
 // targets returns the fields of the generated objects that a target selects.
-func targets(target *v1.DriftTarget, output *Output) ([]map[string]any, error) {
+func targets(target *v1.PatchTarget, output *Output) ([]map[string]any, error) {
 	var selected []any
 	for _, configMap := range output.ConfigMaps {
 		if target.Selects("ConfigMap", *configMap.Name) {

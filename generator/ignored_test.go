@@ -13,7 +13,7 @@ import (
 func TestIgnoredPathsAreHeldAgainstWhatIsGenerated(t *testing.T) {
 	const at = "spec.driftDetection.ignore[0]."
 	tests := map[string]struct {
-		target        v1.DriftTarget // Deployments if empty
+		target        v1.PatchTarget // Deployments if empty
 		paths         []string
 		errs, warning []string
 	}{
@@ -29,10 +29,10 @@ func TestIgnoredPathsAreHeldAgainstWhatIsGenerated(t *testing.T) {
 		"an entry of a list without keys": {paths: []string{"/spec/template/spec/containers/0/args/1"}, errs: []string{
 			at + "paths[0]: /spec/template/spec/containers/0/args/1 is within what the API server knows only as a whole, so that no part of it can be left to others: name the whole of it",
 		}},
-		"an object that isn't generated": {target: v1.DriftTarget{Kind: "ConfigMap", Name: "markdowns"}, paths: []string{"/metadata/annotations/a"}, warning: []string{
+		"an object that isn't generated": {target: v1.PatchTarget{Kind: "ConfigMap", Name: "markdowns"}, paths: []string{"/metadata/annotations/a"}, warning: []string{
 			at + `target: no ConfigMap of the name "markdowns" is generated: the rule means nothing`,
 		}},
-		"one of several names": {target: v1.DriftTarget{Kind: "Service", Name: "viewer-.*"}, paths: []string{"/spec/type"}},
+		"one of several names": {target: v1.PatchTarget{Kind: "Service", Name: "viewer-.*"}, paths: []string{"/spec/type"}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -78,7 +78,7 @@ func TestIgnoredPathsAreHeldAgainstWhatIsGenerated(t *testing.T) {
 func TestLabelsCannotBeIgnored(t *testing.T) {
 	for label := range Labels("a") {
 		view := &v1.MarkdownView{Spec: v1.MarkdownViewSpec{DriftDetection: &v1.DriftDetection{Ignore: []v1.IgnoreRule{{
-			Target: v1.DriftTarget{Kind: "Deployment"}, Paths: []string{"/metadata/labels/app.kubernetes.io~1" + label[len("app.kubernetes.io/"):]},
+			Target: v1.PatchTarget{Kind: "Deployment"}, Paths: []string{"/metadata/labels/app.kubernetes.io~1" + label[len("app.kubernetes.io/"):]},
 		}}}}}
 		if paths := view.IgnoredPaths("Deployment", "viewer-a"); len(paths) > 0 {
 			t.Errorf("%s can be ignored", label)

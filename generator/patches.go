@@ -2,6 +2,7 @@ package generator
 
 import (
 	"fmt"
+	"reflect"
 	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -45,8 +46,10 @@ func (o *Output) applyPatches(view *v1.MarkdownView) diagnostic.List {
 	if len(problems) > 0 {
 		return problems
 	}
-	if err := o.checkPorts(); err != nil {
-		problems = append(problems, Problem{Field: "spec.patches", Message: err.Error()})
+	for _, check := range []func() error{o.checkContainers, o.checkPorts} {
+		if err := check(); err != nil {
+			problems = append(problems, Problem{Field: "spec.patches", Message: err.Error()})
+		}
 	}
 	return problems
 }
@@ -102,6 +105,9 @@ func (o *Output) patchables() []*patchable {
 			read:  func() (map[string]any, error) { return fieldsOf(deployment) },
 			guard: guardDeployment,
 			write: func(fields map[string]any) error {
+				if err := patch.Misfit(reflect.TypeFor[appsv1.Deployment](), fields); err != nil {
+					return err
+				}
 				typed := &appsv1ac.DeploymentApplyConfiguration{}
 				o.Deployment, o.PatchedDeployment = typed, fields
 				return runtime.DefaultUnstructuredConverter.FromUnstructured(fields, typed)
@@ -112,6 +118,9 @@ func (o *Output) patchables() []*patchable {
 			read:  func() (map[string]any, error) { return fieldsOf(o.Service) },
 			guard: guardService,
 			write: func(fields map[string]any) error {
+				if err := patch.Misfit(reflect.TypeFor[corev1.Service](), fields); err != nil {
+					return err
+				}
 				typed := &corev1ac.ServiceApplyConfiguration{}
 				o.Service, o.PatchedService = typed, fields
 				return runtime.DefaultUnstructuredConverter.FromUnstructured(fields, typed)
@@ -156,7 +165,7 @@ func applyPatch(objects []*patchable, p *v1.Patch, budget *patch.Budget) error {
 	case err != nil:
 		return fmt.Errorf("the patch %w", err)
 	case p.Target == nil && parsed.IsJSON():
-		return fmt.Errorf("a JSON patch needs a target: set target.kind to one of %s", strings.Join(v1.PatchKinds, ", "))
+		return fmt.Errorf("a JSON patch needs a target: set target.kind to one of %s", strings.Join(v1.TargetKinds, ", "))
 	case p.Target == nil:
 		return applyByName(objects, parsed, budget)
 	case len(parsed.Merges) > 1:
@@ -186,7 +195,7 @@ func applyPatch(objects []*patchable, p *v1.Patch, budget *patch.Budget) error {
 func applyByName(objects []*patchable, parsed *patch.Patch, budget *patch.Budget) error {
 	for _, merge := range parsed.Merges {
 		if merge.Kind == "" || merge.Name == "" {
-			return fmt.Errorf("the patch has no target: set target.kind to one of %s, or kind and metadata.name in the patch", strings.Join(v1.PatchKinds, ", "))
+			return fmt.Errorf("the patch has no target: set target.kind to one of %s, or kind and metadata.name in the patch", strings.Join(v1.TargetKinds, ", "))
 		}
 		found := false
 		for _, object := range objects {
@@ -245,7 +254,7 @@ func (p *patchable) apply(parsed *patch.Patch, budget *patch.Budget) error {
 		return fmt.Errorf("%s %s: %w", p.kind, p.name, err)
 	}
 	if err := p.write(after); err != nil {
-		return fmt.Errorf("%s %s: what the patch makes of it is none: %w", p.kind, p.name, err)
+		return fmt.Errorf("%s %s: what the patch makes of it can't be: %w", p.kind, p.name, err)
 	}
 	p.fields = after
 	return nil

@@ -3,12 +3,13 @@ package generator
 import (
 	"errors"
 	"fmt"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"k8s.io/apimachinery/pkg/runtime"
+	kruntime "k8s.io/apimachinery/pkg/runtime"
 
 	v1 "github.com/zoetrope/markdown-view/api/v1"
 )
@@ -65,7 +66,7 @@ func TestPatchesAreAppliedInOrder(t *testing.T) {
 		}
 	}
 	// What is compared is what is printed.
-	known, err := runtime.DefaultUnstructuredConverter.ToUnstructured(output.Deployment)
+	known, err := kruntime.DefaultUnstructuredConverter.ToUnstructured(output.Deployment)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,6 +90,8 @@ func TestPatchesCannotBreakWhatAViewPromises(t *testing.T) {
 		"a status":      {"Service", "status: {loadBalancer: {}}", "Service viewer-docs: a patch can't set its status"},
 		"one of our labels": {"Deployment", "metadata: {labels: {app.kubernetes.io/name: a}}",
 			"Deployment viewer-docs: a patch can't change the key app.kubernetes.io/name of its metadata.labels, which is reserved"},
+		"one of Flux's labels of the pods": {"Deployment", "spec: {template: {metadata: {labels: {kustomize.toolkit.fluxcd.io/name: a}}}}",
+			"Deployment viewer-docs: a patch can't change the key kustomize.toolkit.fluxcd.io/name of its spec.template.metadata.labels, which is reserved"},
 		"all labels": {"ConfigMap", "- {op: remove, path: /metadata/labels}",
 			"ConfigMap markdowns-docs: a patch can't change the key app.kubernetes.io/created-by of its metadata.labels, which is reserved"},
 		"one of our labels of the pods": {"Deployment", "- {op: remove, path: /spec/template/metadata/labels/app.kubernetes.io~1instance}",
@@ -127,16 +130,43 @@ func TestPatchesCannotBreakWhatAViewPromises(t *testing.T) {
 			"ConfigMap markdowns-docs: a patch can't change, test or copy its pages: change them in spec.markdowns or where contentFrom takes them from"},
 		"immutable": {"ConfigMap", "immutable: true",
 			"ConfigMap markdowns-docs: a patch can't change, test or copy its pages: change them in spec.markdowns or where contentFrom takes them from"},
+		"binary pages, as an operation":       {"ConfigMap", "- {op: add, path: /binaryData, value: {}}", "ConfigMap markdowns-docs: a patch can't change, test or copy its pages: change them in spec.markdowns or where contentFrom takes them from"},
+		"binary pages":                        {"ConfigMap", "binaryData: {a.png: aaaa}", "ConfigMap markdowns-docs: a patch can't change, test or copy its pages: change them in spec.markdowns or where contentFrom takes them from"},
+		"immutable, as an operation":          {"ConfigMap", "- {op: add, path: /immutable, value: true}", "ConfigMap markdowns-docs: a patch can't change, test or copy its pages: change them in spec.markdowns or where contentFrom takes them from"},
+		"all of a ConfigMap, as an operation": {"ConfigMap", "- {op: test, path: '', value: {}}", "ConfigMap markdowns-docs: a patch can't change, test or copy its pages: change them in spec.markdowns or where contentFrom takes them from"},
+		"all of a ConfigMap":                  {"ConfigMap", "$patch: replace", "ConfigMap markdowns-docs: a patch can't change, test or copy its pages: change them in spec.markdowns or where contentFrom takes them from"},
+		"what is kept of a ConfigMap":         {"ConfigMap", "$retainKeys: [metadata]", "ConfigMap markdowns-docs: a patch can't change, test or copy its pages: change them in spec.markdowns or where contentFrom takes them from"},
+		"a mount that hides the book":         {"Deployment", container + "        volumeMounts: [{mountPath: /book, name: build}]", "Deployment viewer-docs: a patch can't change what the container mdbook mounts at /book and below, which is the pages"},
+		"a mount that hides everything":       {"Deployment", container + "        volumeMounts: [{mountPath: /, name: build}]", "Deployment viewer-docs: a patch can't change what the container mdbook mounts at /book and below, which is the pages"},
+		"a mount of the pages elsewhere":      {"Deployment", container + "        volumeMounts: [{mountPath: /pages, name: markdowns}]", "Deployment viewer-docs: a patch can't change what the container mdbook mounts at /book and below, which is the pages"},
+		"another container of the name": {"Deployment", "- {op: add, path: /spec/template/spec/containers/-, value: {name: mdbook, image: a}}",
+			"Deployment viewer-docs: a patch can't remove or rename the container mdbook, which serves the pages, nor add another of its name"},
+		"one of Flux's labels": {"Service", "metadata: {labels: {helm.toolkit.fluxcd.io/name: a}}",
+			"Service viewer-docs: a patch can't change the key helm.toolkit.fluxcd.io/name of its metadata.labels, which is reserved"},
 		"other fields of a ConfigMap": {"ConfigMap", "spec: {}", "ConfigMap markdowns-docs: a patch can change its labels and annotations only, not spec"},
 		"the whole object":            {"Service", "$patch: delete", "Service viewer-docs: deletes the object, which the view needs: to serve nothing, set spec.replicas to 0"},
 		"the whole object, replaced":  {"Service", "- {op: replace, path: '', value: {}}", "Service viewer-docs: deletes the object, which the view needs: to serve nothing, set spec.replicas to 0"},
-		"a value of another type":     {"Deployment", "spec: {replicas: two}", "Deployment viewer-docs: what the patch makes of it is none: unrecognized type: int32"},
+		"a port that leads to itself, which nobody has": {"Service", "- {op: add, path: /spec/ports/0/targetPort, value: 0}",
+			"Service viewer-docs leads to port 80, which no container of Deployment viewer-docs declares: set the Service's targetPort to one that is, or add the port to the container"},
+		"a container without an image": {"Deployment", "spec: {template: {spec: {containers: [{name: viewer, workingDir: /a}]}}}",
+			"Deployment viewer-docs lacks spec.template.spec.containers[0].image: if no other container is meant than the one that serves the pages, name it mdbook"},
+		"an init container without a name": {"Deployment", "- {op: add, path: /spec/template/spec/initContainers, value: [{image: a}]}",
+			"Deployment viewer-docs lacks spec.template.spec.initContainers[0].name: if no other container is meant than the one that serves the pages, name it mdbook"},
+		"a word for a number":        {"Deployment", "spec: {replicas: two}", `Deployment viewer-docs: what the patch makes of it can't be: spec.replicas has to be a number, not the string "two"`},
+		"a string of a number":       {"Deployment", "spec: {replicas: '2'}", `Deployment viewer-docs: what the patch makes of it can't be: spec.replicas has to be a number, not the string "2"`},
+		"a number for a string":      {"Deployment", container + "        env: [{name: A, value: 1}]", `Deployment viewer-docs: what the patch makes of it can't be: spec.template.spec.containers[0].env[0].value has to be a string, not the number 1`},
+		"a word for a boolean":       {"Deployment", "spec: {paused: 'yes'}", `Deployment viewer-docs: what the patch makes of it can't be: spec.paused has to be true or false, not the string "yes"`},
+		"a map for a list":           {"Service", "spec: {externalIPs: {a: b}}", `Service viewer-docs: what the patch makes of it can't be: spec.externalIPs has to be a list, not the map {"a":"b"}`},
+		"a list for a map":           {"Service", "metadata: {annotations: [a]}", "Service viewer-docs: metadata.annotations has to be a map"},
+		"a number in annotations":    {"Service", "metadata: {annotations: {a: 1}}", `Service viewer-docs: what the patch makes of it can't be: metadata.annotations.a has to be a string, not the number 1`},
+		"no quantity":                {"Deployment", container + "        resources: {limits: {memory: much}}", `Deployment viewer-docs: what the patch makes of it can't be: spec.template.spec.containers[0].resources.limits.memory can't be "much": quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'`},
+		"a number that is too large": {"Deployment", "spec: {replicas: 3000000000}", `Deployment viewer-docs: what the patch makes of it can't be: spec.replicas has to be a number, not the number 3000000000`},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			at := "spec.patches[0]: "
-			if name == "a port that nobody has" {
-				at = "spec.patches: "
+			if !strings.HasPrefix(test.want, test.kind+" viewer-docs:") && !strings.HasPrefix(test.want, "ConfigMap ") {
+				at = "spec.patches: " // it is what all of them make of the object
 			}
 			if diff := cmp.Diff([]string{at + test.want}, faults(t, patchedView(of(test.kind, test.patch)))); diff != "" {
 				t.Error(diff)
@@ -171,8 +201,12 @@ func TestPatchesThatCannotBeApplied(t *testing.T) {
 			"the patch holds 2 documents, which can't have a target: make each an entry of its own, or name kind and name in each and drop the target"},
 		"documents of operations": {of("Service", "- {op: remove, path: /a}\n---\n- {op: remove, path: /b}"),
 			"the patch a JSON patch is one document: put its operations into one list"},
-		"a key twice":    {of("Service", "spec: {sessionAffinityConfig: {a: 1, a: 2}}"), "?"},
-		"null in a list": {of("Deployment", "spec: {template: {spec: {tolerations: [null]}}}"), "Deployment viewer-docs: puts null into a list"},
+		"a key twice":                         {of("Service", "spec: {sessionAffinityConfig: {a: 1, a: 2}}"), `the patch has the key "a" twice in one map: drop one of them`},
+		"a field twice":                       {of("Service", "spec: {type: NodePort}\nmetadata: {}\nspec: {clusterIP: None}"), `the patch has the key "spec" twice in one map: drop one of them`},
+		"a key of an operation twice":         {of("Service", "- {op: remove, path: /spec/type, path: /spec/x}"), `the patch has the key "path" twice in one map: drop one of them`},
+		"a key of an operation in JSON twice": {of("Service", `[{"op": "add", "path": "/spec/x", "value": [1, {"b": {}, "a": 1, "a": 2}]}]`), `the patch has the key "a" twice in one map: drop one of them`},
+		"a key of a map in JSON twice":        {of("Service", `{"spec": {"type": "NodePort", "type": "ClusterIP"}}`), `the patch has the key "type" twice in one map: drop one of them`},
+		"null in a list":                      {of("Deployment", "spec: {template: {spec: {tolerations: [null]}}}"), "Deployment viewer-docs: puts null into a list"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -253,6 +287,8 @@ func TestHostilePatches(t *testing.T) {
 	}
 	for name, p := range tests {
 		t.Run(name, func(t *testing.T) {
+			var before runtime.MemStats
+			runtime.ReadMemStats(&before)
 			start := time.Now()
 			got := faults(t, patchedView(p))
 			if len(got) == 0 {
@@ -260,6 +296,11 @@ func TestHostilePatches(t *testing.T) {
 			}
 			if took := time.Since(start); took > time.Second {
 				t.Errorf("it took %s", took)
+			}
+			var after runtime.MemStats
+			runtime.ReadMemStats(&after)
+			if allocated := after.TotalAlloc - before.TotalAlloc; allocated > 256<<20 {
+				t.Errorf("%d MiB were allocated", allocated>>20)
 			}
 			t.Logf("%.300s", got)
 		})

@@ -39,3 +39,34 @@ func TestMisspeltFieldsOfPatchesAreWarnedOf(t *testing.T) {
 		})
 	}
 }
+
+func TestPatchesCannotBreakHowLargeFilesAreAssembled(t *testing.T) {
+	const (
+		assembler = "spec:\n  template:\n    spec:\n      initContainers:\n      - name: " + AssemblerName + "\n        "
+		which     = " the init container " + AssemblerName + ", which assembles the pages"
+		other     = "a patch can't add or remove" + which
+	)
+	for name, test := range map[string]struct{ patch, want string }{
+		"its resources":      {assembler + "resources: {limits: {cpu: 1}}", ""},
+		"its image":          {assembler + "image: a", ""},
+		"it goes":            {assembler + "$patch: delete", other},
+		"another of it":      {"- {op: add, path: /spec/template/spec/initContainers/-, value: {name: " + AssemblerName + ", image: a}}", other},
+		"its command":        {assembler + "command: [a]", "a patch can't change command of" + which},
+		"its arguments":      {assembler + "args: [a]", "a patch can't change args of" + which},
+		"where it works":     {assembler + "workingDir: /a", "a patch can't change workingDir of" + which},
+		"what it mounts":     {assembler + "volumeMounts: [{name: build, mountPath: /a}]", "a patch can't change volumeMounts of" + which},
+		"where it assembles": {"spec: {template: {spec: {volumes: [{name: " + assemblyVolume + ", emptyDir: {sizeLimit: 1Mi}}]}}}", "a patch can't change the pods' volume " + assemblyVolume + ", which holds the pages"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			view := newView("docs", withLarge())
+			view.Spec.Patches = []v1.Patch{of("Deployment", test.patch)}
+			var want []string
+			if test.want != "" {
+				want = []string{"spec.patches[0]: Deployment viewer-docs: " + test.want}
+			}
+			if diff := cmp.Diff(want, faults(t, view)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}

@@ -36,6 +36,16 @@ var reservedGroups = []string{
 	"kustomize.config.k8s.io", "deployment.kubernetes.io",
 }
 
+// reservedLabelGroups are groups of labels by which Flux says what it has applied. Its
+// annotations aren't reserved: they are wishes to it, such as not to replace variables.
+var reservedLabelGroups = []string{"kustomize.toolkit.fluxcd.io", "helm.toolkit.fluxcd.io"}
+
+// IsReservedLabel reports whether neither spec.commonMetadata nor a patch may set a label.
+func IsReservedLabel(key string) bool {
+	group, _, _ := strings.Cut(key, "/")
+	return IsReservedKey(key) || slices.Contains(reservedLabelGroups, group) && group != key
+}
+
 // IsReservedKey reports whether neither spec.commonMetadata nor a patch may set a label or
 // an annotation.
 func IsReservedKey(key string) bool {
@@ -47,14 +57,14 @@ func (c *CommonMetadata) validate(at *field.Path) field.ErrorList {
 	if c == nil {
 		return nil
 	}
-	errs := validateKeys(c.Labels, at.Child("labels"))
+	errs := validateKeys(c.Labels, at.Child("labels"), IsReservedLabel)
 	for _, key := range slices.Sorted(maps.Keys(c.Labels)) {
 		for _, msg := range validation.IsValidLabelValue(c.Labels[key]) {
 			errs = append(errs, field.Invalid(at.Child("labels").Key(shorten(key)), shorten(c.Labels[key]), msg))
 		}
 	}
 	at = at.Child("annotations")
-	errs = append(errs, validateKeys(c.Annotations, at)...)
+	errs = append(errs, validateKeys(c.Annotations, at, IsReservedKey)...)
 	total := 0
 	for key, value := range c.Annotations {
 		total += len(key) + len(value)
@@ -66,13 +76,13 @@ func (c *CommonMetadata) validate(at *field.Path) field.ErrorList {
 }
 
 // validateKeys checks the keys of labels or annotations.
-func validateKeys(entries map[string]string, at *field.Path) field.ErrorList {
+func validateKeys(entries map[string]string, at *field.Path, reserved func(string) bool) field.ErrorList {
 	var errs field.ErrorList
 	if len(entries) > maxCommonKeys {
 		errs = append(errs, field.TooMany(at, len(entries), maxCommonKeys))
 	}
 	for _, key := range slices.Sorted(maps.Keys(entries)) {
-		if IsReservedKey(key) {
+		if reserved(key) {
 			errs = append(errs, field.Forbidden(at.Key(key), "the key is reserved: use one of your own, such as example.com/team"))
 		}
 		for _, msg := range validation.IsQualifiedName(strings.ToLower(key)) {
@@ -93,8 +103,8 @@ func validatePatches(patches []Patch, at *field.Path) field.ErrorList {
 	return errs
 }
 
-// PatchKinds are the kinds of what is generated.
-var PatchKinds = []string{"ConfigMap", "Deployment", "Service"}
+// TargetKinds are the kinds of what is generated.
+var TargetKinds = []string{"ConfigMap", "Deployment", "Service"}
 
 func (p *Patch) validate(at *field.Path) field.ErrorList {
 	errs := validateLength(p.Patch, maxPatchText, at.Child("patch"))
@@ -105,8 +115,8 @@ func (p *Patch) validate(at *field.Path) field.ErrorList {
 		return errs
 	}
 	at = at.Child("target")
-	if !slices.Contains(PatchKinds, p.Target.Kind) {
-		errs = append(errs, field.NotSupported(at.Child("kind"), shorten(p.Target.Kind), PatchKinds))
+	if !slices.Contains(TargetKinds, p.Target.Kind) {
+		errs = append(errs, field.NotSupported(at.Child("kind"), shorten(p.Target.Kind), TargetKinds))
 	}
 	errs = append(errs, validateLength(p.Target.Name, maxTargetName, at.Child("name"))...)
 	if len(errs) == 0 {
@@ -121,4 +131,13 @@ func (p *Patch) validate(at *field.Path) field.ErrorList {
 // regular expression for the whole of them.
 func (t *PatchTarget) NamePattern() (*regexp.Regexp, error) {
 	return regexp.Compile("^(?:" + cmp.Or(t.Name, ".*") + ")$")
+}
+
+// Selects reports whether a target is for a generated object.
+func (t *PatchTarget) Selects(kind, name string) bool {
+	if t.Kind != kind || t.Name == "" {
+		return t.Kind == kind
+	}
+	pattern, err := t.NamePattern()
+	return err == nil && pattern.MatchString(name)
 }

@@ -32,6 +32,12 @@ func TestValidateCommonMetadataAndPatches(t *testing.T) {
 				"spec.commonMetadata.labels[app.kubernetes.io/name]" + reserved, "spec.commonMetadata.labels[pod-template-hash]" + reserved,
 			},
 		},
+		"labels by which Flux says what it has applied": {
+			metadata: &CommonMetadata{Labels: map[string]string{"kustomize.toolkit.fluxcd.io/name": "a", "helm.toolkit.fluxcd.io/namespace": "a", "reconcile.fluxcd.io/watch": "Enabled"}},
+			want: []string{
+				"spec.commonMetadata.labels[helm.toolkit.fluxcd.io/namespace]" + reserved, "spec.commonMetadata.labels[kustomize.toolkit.fluxcd.io/name]" + reserved,
+			},
+		},
 		"annotations that mean something to us, to kustomize and to kubectl": {
 			metadata: &CommonMetadata{Annotations: map[string]string{
 				"view.zoetrope.github.io/revision": "a", "config.kubernetes.io/local-config": "true", "kubectl.kubernetes.io/last-applied-configuration": "{}",

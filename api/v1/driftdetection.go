@@ -2,7 +2,6 @@ package v1
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -46,20 +45,6 @@ func PointerParts(pointer string) []string {
 		return nil
 	}
 	return parts
-}
-
-// Selects reports whether a target is for a generated object.
-func (t *DriftTarget) Selects(kind, name string) bool {
-	if t.Kind != kind || t.Name == "" {
-		return t.Kind == kind
-	}
-	pattern, err := t.pattern()
-	return err == nil && pattern.MatchString(name)
-}
-
-// pattern matches the names that a target is for, as those of kustomize's targets.
-func (t *DriftTarget) pattern() (*regexp.Regexp, error) {
-	return regexp.Compile("^(?:" + t.Name + ")$")
 }
 
 // parsePointer returns the unescaped parts of a JSON pointer (RFC 6901) that isn't empty.
@@ -162,13 +147,9 @@ const (
 	maxIgnoreRules = 16
 	maxIgnorePaths = 16
 	maxIgnorePath  = 512
-	maxTarget      = 253
 )
 
-var (
-	driftModes = []DriftDetectionMode{DriftDetectionEnabled, DriftDetectionWarn, DriftDetectionDisabled}
-	driftKinds = []string{"ConfigMap", "Deployment", "Service"}
-)
+var driftModes = []DriftDetectionMode{DriftDetectionEnabled, DriftDetectionWarn, DriftDetectionDisabled}
 
 func (d *DriftDetection) validate(at *field.Path) field.ErrorList {
 	if d == nil {
@@ -191,13 +172,13 @@ func (d *DriftDetection) validate(at *field.Path) field.ErrorList {
 func (r *IgnoreRule) validate(at *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	target := at.Child("target")
-	known := slices.Contains(driftKinds, r.Target.Kind)
+	known := slices.Contains(TargetKinds, r.Target.Kind)
 	if !known {
-		errs = append(errs, field.NotSupported(target.Child("kind"), shorten(r.Target.Kind), driftKinds))
+		errs = append(errs, field.NotSupported(target.Child("kind"), shorten(r.Target.Kind), TargetKinds))
 	}
-	if long := validateLength(r.Target.Name, maxTarget, target.Child("name")); len(long) > 0 {
+	if long := validateLength(r.Target.Name, maxTargetName, target.Child("name")); len(long) > 0 {
 		errs = append(errs, long...)
-	} else if _, err := r.Target.pattern(); err != nil {
+	} else if _, err := r.Target.NamePattern(); err != nil {
 		errs = append(errs, field.Invalid(target.Child("name"), shorten(r.Target.Name), "must be the name of an object, or a regular expression for names"))
 	}
 	at = at.Child("paths")

@@ -14,7 +14,7 @@ func ignoring(kind string, paths ...string) *MarkdownView {
 		ObjectMeta: metav1.ObjectMeta{Name: "a"},
 		Spec: MarkdownViewSpec{
 			Markdowns:      map[string]string{"a.md": ""},
-			DriftDetection: &DriftDetection{Ignore: []IgnoreRule{{Target: DriftTarget{Kind: kind}, Paths: paths}}},
+			DriftDetection: &DriftDetection{Ignore: []IgnoreRule{{Target: PatchTarget{Kind: kind}, Paths: paths}}},
 		},
 	}
 }
@@ -114,7 +114,7 @@ func TestValidateDriftDetection(t *testing.T) {
 		"nothing is said": {},
 		"another mode":    {detection: DriftDetection{Mode: "warn"}, want: `spec.driftDetection.mode: Unsupported value: "warn": supported values: "Enabled", "Warn", "Disabled"`},
 		"a name that is no pattern": {
-			detection: DriftDetection{Ignore: []IgnoreRule{{Target: DriftTarget{Kind: "Service", Name: "("}, Paths: []string{"/spec/type"}}}},
+			detection: DriftDetection{Ignore: []IgnoreRule{{Target: PatchTarget{Kind: "Service", Name: "("}, Paths: []string{"/spec/type"}}}},
 			want:      `spec.driftDetection.ignore[0].target.name: Invalid value: "(": must be the name of an object, or a regular expression for names`,
 		},
 		"more rules than there may be": {
@@ -140,7 +140,7 @@ func TestValidateDriftDetection(t *testing.T) {
 func TestIgnoredPaths(t *testing.T) {
 	view := ignoring("Deployment", "/spec/replicas", "/spec/selector", "oops", "/metadata/annotations/a~1b~0c")
 	view.Spec.DriftDetection.Ignore = append(view.Spec.DriftDetection.Ignore,
-		IgnoreRule{Target: DriftTarget{Kind: "ConfigMap", Name: `markdowns-a\.[0-9]+`}, Paths: []string{"/metadata/labels/x"}})
+		IgnoreRule{Target: PatchTarget{Kind: "ConfigMap", Name: `markdowns-a\.[0-9]+`}, Paths: []string{"/metadata/labels/x"}})
 	tests := map[string]struct {
 		kind, name string
 		want       [][]string

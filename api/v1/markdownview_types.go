@@ -133,7 +133,7 @@ const (
 type IgnoreRule struct {
 	// Target names the objects.
 	// +required
-	Target DriftTarget `json:"target"`
+	Target PatchTarget `json:"target"`
 
 	// Paths are JSON pointers (RFC 6901) to the fields: /spec/replicas. "/" in a name is
 	// written ~1, "~" is written ~0; a number counts the entries of a list, as it is
@@ -147,26 +147,13 @@ type IgnoreRule struct {
 	Paths []string `json:"paths"`
 }
 
-// DriftTarget names generated objects.
-type DriftTarget struct {
-	// Kind of the objects.
-	// +kubebuilder:validation:Enum=ConfigMap;Deployment;Service
-	// +required
-	Kind string `json:"kind"`
-
-	// Name of the object, or a regular expression that names several; empty means all of
-	// the kind.
-	// +kubebuilder:validation:MaxLength=253
-	// +optional
-	Name string `json:"name,omitempty"`
-}
-
 // CommonMetadata holds labels and annotations.
 type CommonMetadata struct {
-	// Labels to set. Those that the selector is made of can't be.
+	// Labels to set. Those that the selector is made of can't be, nor those by which Flux
+	// says what it has applied.
 	// +kubebuilder:validation:MaxProperties=64
 	// +kubebuilder:validation:XValidation:rule="self.all(k, !(k in ['app.kubernetes.io/name', 'app.kubernetes.io/instance', 'app.kubernetes.io/created-by', 'pod-template-hash']))",message="app.kubernetes.io/name, app.kubernetes.io/instance, app.kubernetes.io/created-by and pod-template-hash are reserved"
-	// +kubebuilder:validation:XValidation:rule="self.all(k, !k.startsWith('view.zoetrope.github.io/') && !k.startsWith('config.kubernetes.io/') && !k.startsWith('internal.config.kubernetes.io/') && !k.startsWith('config.k8s.io/') && !k.startsWith('kustomize.config.k8s.io/') && !k.startsWith('deployment.kubernetes.io/'))",message="keys below view.zoetrope.github.io, config.kubernetes.io, internal.config.kubernetes.io, config.k8s.io, kustomize.config.k8s.io and deployment.kubernetes.io are reserved"
+	// +kubebuilder:validation:XValidation:rule="self.all(k, !k.startsWith('view.zoetrope.github.io/') && !k.startsWith('config.kubernetes.io/') && !k.startsWith('internal.config.kubernetes.io/') && !k.startsWith('config.k8s.io/') && !k.startsWith('kustomize.config.k8s.io/') && !k.startsWith('deployment.kubernetes.io/') && !k.startsWith('kustomize.toolkit.fluxcd.io/') && !k.startsWith('helm.toolkit.fluxcd.io/'))",message="keys below view.zoetrope.github.io, config.kubernetes.io, internal.config.kubernetes.io, config.k8s.io, kustomize.config.k8s.io, deployment.kubernetes.io, kustomize.toolkit.fluxcd.io and helm.toolkit.fluxcd.io are reserved"
 	// +kubebuilder:validation:XValidation:rule="self.all(k, size(k) <= 317 && size(self[k]) <= 63)",message="a key has at most 317 characters, a value at most 63"
 	// +optional
 	Labels map[string]string `json:"labels,omitempty"`
@@ -195,7 +182,7 @@ type Patch struct {
 	Target *PatchTarget `json:"target,omitempty"`
 }
 
-// PatchTarget names generated objects.
+// PatchTarget names generated objects, for a patch or for a rule.
 type PatchTarget struct {
 	// Kind of the objects.
 	// +kubebuilder:validation:Enum=ConfigMap;Deployment;Service

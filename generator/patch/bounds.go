@@ -1,6 +1,7 @@
 package patch
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -104,11 +105,13 @@ func (m *measuring) measure(node *yaml.Node) (size, error) {
 	if node.Anchor != "" {
 		m.sizes[node] = size{}
 	}
-	total := size{nodes: 1}
-	for i, child := range node.Content {
-		if node.Kind == yaml.MappingNode && i%2 == 0 && child.Kind != yaml.ScalarNode {
-			return size{}, errKey
+	if node.Kind == yaml.MappingNode {
+		if err := checkKeys(node); err != nil {
+			return size{}, err
 		}
+	}
+	total := size{nodes: 1}
+	for _, child := range node.Content {
 		of, err := m.measure(child)
 		if err != nil {
 			return size{}, err
@@ -126,6 +129,58 @@ func (m *measuring) measure(node *yaml.Node) (size, error) {
 		m.sizes[node] = total
 	}
 	return total, nil
+}
+
+// checkKeys returns an error unless the keys of a map are strings, and each of them is there
+// once: kustomize takes the first of two, or the last, without a word.
+func checkKeys(node *yaml.Node) error {
+	keys := make(map[string]bool, len(node.Content)/2)
+	for i := 0; i < len(node.Content); i += 2 {
+		key := node.Content[i]
+		switch {
+		case key.Kind != yaml.ScalarNode:
+			return errKey
+		case keys[key.Value]:
+			return errTwice(key.Value)
+		}
+		keys[key.Value] = true
+	}
+	return nil
+}
+
+func errTwice(key string) error {
+	return fmt.Errorf("has the key %.60q twice in one map: drop one of them", key)
+}
+
+// checkJSONKeys is the same for JSON that was read, and isn't deep.
+func checkJSONKeys(decoder *json.Decoder) error {
+	token, err := decoder.Token()
+	if err != nil {
+		return err
+	}
+	opening, ok := token.(json.Delim)
+	if !ok {
+		return nil
+	}
+	keys := map[string]bool{}
+	for decoder.More() {
+		if opening == '{' {
+			token, err := decoder.Token()
+			if err != nil {
+				return err
+			}
+			key, _ := token.(string)
+			if keys[key] {
+				return errTwice(key)
+			}
+			keys[key] = true
+		}
+		if err := checkJSONKeys(decoder); err != nil {
+			return err
+		}
+	}
+	_, err = decoder.Token()
+	return err
 }
 
 // spend is the same for a value without aliases.

@@ -15,6 +15,12 @@ var errDeleted = errors.New("deletes the object, which the view needs: to serve 
 // in kustomize, the object's kind, name and namespace stay, whatever the patch says.
 func (m *Merge) Apply(object map[string]any) (patched map[string]any, err error) {
 	defer recovered(&err)
+	for _, field := range []string{"labels", "annotations"} { // kyaml takes it for granted
+		held, err := m.node.Pipe(yaml.Lookup("metadata", field))
+		if err == nil && held != nil && !held.IsTaggedNull() && held.YNode().Kind != yaml.MappingNode {
+			return nil, fmt.Errorf("metadata.%s has to be a map", field)
+		}
+	}
 	target := &resource.Resource{RNode: *yaml.NewRNode(toNode(object))}
 	patch := &resource.Resource{RNode: *m.node.Copy()}
 	// The merge keys of lists are those of the object's kind.

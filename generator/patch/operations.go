@@ -1,6 +1,7 @@
 package patch
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -16,6 +17,9 @@ func (b *Budget) parseOperations(text []byte) (*Patch, error) {
 		return nil, fmt.Errorf("can't be read: what begins with [ has to be JSON: %s", plain(err))
 	}
 	if err := b.spend(value, maxDepth); err != nil {
+		return nil, err
+	}
+	if err := checkJSONKeys(json.NewDecoder(bytes.NewReader(text))); err != nil {
 		return nil, err
 	}
 	operations, err := jsonpatch.DecodePatch(text)

@@ -27,7 +27,7 @@ func (f *fixture) ignoring(name string) *v1.MarkdownView {
 }
 
 func ignoredReplicas() []v1.IgnoreRule {
-	return []v1.IgnoreRule{{Target: v1.DriftTarget{Kind: "Deployment"}, Paths: []string{"/spec/replicas"}}}
+	return []v1.IgnoreRule{{Target: v1.PatchTarget{Kind: "Deployment"}, Paths: []string{"/spec/replicas"}}}
 }
 
 // TestAnAutoscalerScalesAnIgnoredDeployment has Kubernetes' own autoscaler scale the

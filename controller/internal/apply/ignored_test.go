@@ -93,7 +93,7 @@ func decode(t *testing.T, text string) (value any) {
 func (f *fixture) ignore(paths ...string) {
 	f.view.Spec.DriftDetection = nil
 	if len(paths) > 0 {
-		f.view.Spec.DriftDetection = &v1.DriftDetection{Ignore: []v1.IgnoreRule{{Target: v1.DriftTarget{Kind: "Deployment"}, Paths: paths}}}
+		f.view.Spec.DriftDetection = &v1.DriftDetection{Ignore: []v1.IgnoreRule{{Target: v1.PatchTarget{Kind: "Deployment"}, Paths: paths}}}
 	}
 	f.view.Default()
 }
@@ -255,7 +255,7 @@ func TestKeptObjectsLeaveIgnoredFieldsAlone(t *testing.T) {
 func TestIgnoredAnnotationOfConfigMaps(t *testing.T) {
 	f := newFixture(t)
 	f.view.Spec.DriftDetection = &v1.DriftDetection{Ignore: []v1.IgnoreRule{{
-		Target: v1.DriftTarget{Kind: "ConfigMap", Name: "markdowns-.*"}, Paths: []string{"/metadata/annotations/example.com~1team"},
+		Target: v1.PatchTarget{Kind: "ConfigMap", Name: "markdowns-.*"}, Paths: []string{"/metadata/annotations/example.com~1team"},
 	}}}
 	f.applied()
 	f.Requests()

@@ -190,7 +190,7 @@ func TestSettledViewIsAppliedAnew(t *testing.T) {
 		},
 		"a field is left to others": {
 			change: func(f *fixture) {
-				f.view.Spec.DriftDetection.Ignore = []v1.IgnoreRule{{Target: v1.DriftTarget{Kind: "Deployment"}, Paths: []string{"/spec/replicas"}}}
+				f.view.Spec.DriftDetection.Ignore = []v1.IgnoreRule{{Target: v1.PatchTarget{Kind: "Deployment"}, Paths: []string{"/spec/replicas"}}}
 			},
 			writes: all[2:],
 		},

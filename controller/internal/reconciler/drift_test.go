@@ -221,7 +221,7 @@ func TestRuleThatMeansNothingIsToldOf(t *testing.T) {
 	f := newFixture(t)
 	f.served("docs")
 	f.update("docs", func(v *v1.MarkdownView) {
-		v.Spec.DriftDetection = &v1.DriftDetection{Ignore: []v1.IgnoreRule{{Target: v1.DriftTarget{Kind: "Deployment"}, Paths: []string{"/spec/replica"}}}}
+		v.Spec.DriftDetection = &v1.DriftDetection{Ignore: []v1.IgnoreRule{{Target: v1.PatchTarget{Kind: "Deployment"}, Paths: []string{"/spec/replica"}}}}
 	})
 	f.reconcile("docs")
 	want := []string{"Warning PagesWarning: spec.driftDetection.ignore[0].paths[0]: /spec/replica isn't generated, and is left to others anyway: drop it, unless somebody sets it with kubectl edit, patch or replace"}
