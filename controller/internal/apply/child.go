@@ -60,10 +60,15 @@ func DesiredOf(view *v1.MarkdownView, output *generator.Output) ([]Desired, erro
 	for _, configMap := range output.ConfigMaps {
 		desired = append(desired, desiredConfigMap(configMap.WithOwnerReferences(owner)))
 	}
-	deployment := desiredDeployment(output.Deployment.WithOwnerReferences(owner))
-	deployment.patched, deployment.fixed = output.PatchedDeployment, fixesReplicas(view, output)
-	service := desiredService(output.Service.WithOwnerReferences(owner))
-	service.patched = output.PatchedService
+	deployment, err := desiredDeployment(output.Deployment.WithOwnerReferences(owner)).patchedBy(output.PatchedDeployment)
+	if err != nil {
+		return nil, err
+	}
+	deployment.fixed = fixesReplicas(view, output)
+	service, err := desiredService(output.Service.WithOwnerReferences(owner)).patchedBy(output.PatchedService)
+	if err != nil {
+		return nil, err
+	}
 	desired = append(desired, deployment, service)
 	for i := range desired {
 		if err := desired[i].seal(); err != nil {

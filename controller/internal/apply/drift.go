@@ -135,6 +135,14 @@ func (c *child) compare() (comparison, error) {
 	}
 	dropLastApplied(owned)
 	dropLastApplied(desired)
+	if c.patched != nil {
+		addDefaults(desired)
+	}
+	if c.patched != nil && hasEmpty(desired) {
+		if err := c.dropFilled(desired, owned); err != nil {
+			return comparison{}, err
+		}
+	}
 	c.compared = comparison{version: version, desired: desired, owned: owned}
 	return c.compared, nil
 }

@@ -117,8 +117,11 @@ func serviceOf(view *v1.MarkdownView) (Desired, error) {
 	if err != nil {
 		return Desired{}, err
 	}
-	service := desiredService(output.Service.WithOwnerReferences(ownerOf(view)))
-	service.unremembered, service.patched = true, output.PatchedService
+	service, err := desiredService(output.Service.WithOwnerReferences(ownerOf(view))).patchedBy(output.PatchedService)
+	if err != nil {
+		return Desired{}, err
+	}
+	service.unremembered = true
 	return service, service.seal()
 }
 
