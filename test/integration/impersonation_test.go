@@ -71,6 +71,7 @@ func TestViewsAreWrittenAsServiceAccounts(t *testing.T) {
 		"rights are taken and given back":          rightsAreTakenAndGivenBack,
 		"an account is deleted and made again":     anAccountIsDeletedAndMadeAgain,
 		"a view moves from one account to another": aViewMovesFromOneAccountToAnother,
+		"drift is left for an account":             driftIsLeftForAnAccount,
 	} {
 		t.Run(name, func(t *testing.T) {
 			test(fixtureIn(t, f.Product), fixtureIn(t, f.Product))
