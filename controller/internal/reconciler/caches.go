@@ -79,7 +79,7 @@ func pack(object any) (any, error) {
 // stripView keeps of a view what is read again and again. Its last-applied annotation would
 // hold its pages, too.
 func (p *InlinePages) stripView(object any) (any, error) {
-	if view, ok := object.(*v1.MarkdownView); ok {
+	if view, ok := object.(*v1.MarkdownView); ok && inlineBytes(view) == 0 {
 		view.ManagedFields, view.Labels, view.Finalizers, view.OwnerReferences = nil, nil, nil, nil
 		maps.DeleteFunc(view.Annotations, func(key, _ string) bool {
 			return key != v1.AdoptAnnotation && key != meta.ReconcileRequestAnnotation && !strings.HasPrefix(key, notify.AnnotationPrefix)

@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/client-go/tools/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/zoetrope/markdown-view/api/v1"
 	"github.com/zoetrope/markdown-view/controller/internal/apply"
@@ -161,10 +162,34 @@ func TestCacheKeepsOfViewsWhatIsRead(t *testing.T) {
 		}
 	}
 	want := &v1.MarkdownView{ObjectMeta: metav1.ObjectMeta{Name: "docs", Annotations: map[string]string{
-		v1.AdoptAnnotation: "true", "reconcile.fluxcd.io/requestedAt": "now", "event.toolkit.fluxcd.io/team": "a", inlineBytesAnnotation: "8",
+		v1.AdoptAnnotation: "true", "reconcile.fluxcd.io/requestedAt": "now", "event.toolkit.fluxcd.io/team": "a", inlineBytesAnnotation: inlineMark + "8",
 	}}}
 	if diff := cmp.Diff(want, view); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// TestObjectsMayPassTheCachesTwice does what client-go does with the first list of a watch.
+func TestObjectsMayPassTheCachesTwice(t *testing.T) {
+	meta := metav1.ObjectMeta{Name: "docs", Labels: generator.Labels("docs"), Annotations: map[string]string{v1.AdoptAnnotation: "true"}}
+	for object, by := range CacheOptions(nil, nil, NewInlinePages()).ByObject {
+		object.SetLabels(meta.Labels)
+		object.SetAnnotations(meta.Annotations)
+		if view, ok := object.(*v1.MarkdownView); ok {
+			view.Spec.Markdowns = map[string]string{"a.md": "text"}
+		}
+		once, err := by.Transform(object)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := once.(client.Object).DeepCopyObject()
+		twice, err := by.Transform(once)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, twice); diff != "" {
+			t.Errorf("%T: %s", object, diff)
+		}
 	}
 }
 

@@ -48,7 +48,7 @@ func renamed[T interface {
 // TestWhatAViewCosts measures what the caches' objects and the state of a view take, part by
 // part: docs/benchmarks.md has the table.
 func TestWhatAViewCosts(t *testing.T) {
-	const name, many = "docs-000000", 500
+	const name, many = "docs-000000", 200
 	f := newFixture(t)
 	f.view(name)
 	f.reconcile(name)
@@ -71,8 +71,7 @@ func TestWhatAViewCosts(t *testing.T) {
 		{"MarkdownView", 3000, func(i int) any {
 			copied := view.DeepCopy()
 			copied.Name, copied.UID = nameOf(i), types.UID("uid-of-"+nameOf(i))
-			copied.Spec.Markdowns = nil // as strings they are shared here
-			copied.Annotations = map[string]string{inlineBytesAnnotation: "2000"}
+			copied.Spec.Markdowns = map[string]string{"a.md": strings.Repeat("x", maxInlineBytesOfView)} // not kept
 			return copied
 		}},
 		{"Deployment", 3500, func(i int) any { return renamed(t, deployment, &appsv1.Deployment{}, nameOf(i)) }},

@@ -3,8 +3,10 @@ package reconciler
 import (
 	"container/list"
 	"context"
+	"crypto/rand"
 	"fmt"
 	"strconv"
+	"strings"
 	"sync"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -23,10 +25,14 @@ import (
 const (
 	// maxInlineBytes is how much is kept of all views, and maxInlineBytesOfView of one.
 	maxInlineBytes, maxInlineBytesOfView = 24 << 20, 64 << 10
-	// inlineBytesAnnotation is put in the place of the pages of a view in the cache, which
-	// has none of the user's annotations of this name. It has their size.
+	// inlineBytesAnnotation is put in the place of the pages of a view in the cache. It has
+	// their size, after the process's own mark: nobody else can write it, and a view that
+	// comes by twice, as from the first list of a watch, is known.
 	inlineBytesAnnotation = "inline-bytes"
 )
+
+// inlineMark is in that annotation.
+var inlineMark = rand.Text() + " "
 
 // InlinePages are the inline pages of views that aren't generated yet.
 type InlinePages struct {
@@ -60,7 +66,7 @@ func (p *InlinePages) take(view *v1.MarkdownView) {
 		taken.bytes += int64(len(path) + len(text))
 	}
 	view.Spec.Markdowns = nil
-	metav1.SetMetaDataAnnotation(&view.ObjectMeta, inlineBytesAnnotation, strconv.FormatInt(taken.bytes, 10))
+	metav1.SetMetaDataAnnotation(&view.ObjectMeta, inlineBytesAnnotation, inlineMark+strconv.FormatInt(taken.bytes, 10))
 	p.drop(taken.view)
 	if taken.bytes > maxInlineBytesOfView {
 		return
@@ -103,7 +109,11 @@ func (p *InlinePages) of(view *v1.MarkdownView) (map[string]string, bool) {
 
 // inlineBytes is the size of the pages that were taken out of a view.
 func inlineBytes(view *v1.MarkdownView) int64 {
-	bytes, _ := strconv.ParseInt(view.Annotations[inlineBytesAnnotation], 10, 64) // 0 if there are none
+	size, marked := strings.CutPrefix(view.Annotations[inlineBytesAnnotation], inlineMark)
+	if !marked {
+		return 0
+	}
+	bytes, _ := strconv.ParseInt(size, 10, 64) // it was written here
 	return bytes
 }
 
