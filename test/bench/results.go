@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -123,8 +124,8 @@ func (r *results) add(rows ...row) {
 
 // before is what the last run that measured the same came to.
 func (r *results) before(measure string) figure {
-	for i := len(r.earlier) - 1; i >= 0; i-- {
-		for _, row := range r.earlier[i].Rows {
+	for _, run := range slices.Backward(r.earlier) {
+		for _, row := range run.Rows {
 			if row.Measure == measure {
 				return row.Ours
 			}

@@ -33,7 +33,7 @@ func (b *bench) clusterCost(ctx context.Context, f *field) error {
 	var rows []row
 	for _, resource := range stored {
 		group, name, _ := strings.Cut(resource, "/")
-		labels := fmt.Sprintf(`\{group="%s",resource="%s"\}`, group, name)
+		labels := fmt.Sprintf(`\{group=%q,resource=%q\}`, group, name)
 		n, err := sum(text, "apiserver_resource_objects"+labels)
 		if err != nil {
 			return err
