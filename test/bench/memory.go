@@ -21,6 +21,7 @@ var parts = []struct {
 	name  string
 	marks []string // of functions on the stack
 }{
+	{"objects in the caches, packed", []string{"internal/reconciler.pack\n"}},
 	{"MarkdownViews in the cache", []string{"markdown-view/api/v1.", "serializer/json."}},
 	{"Deployments in the cache", []string{"apps/v1.(*Deployment"}},
 	{"ConfigMaps in the cache", []string{"core/v1.(*ConfigMap"}},
