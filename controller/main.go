@@ -159,13 +159,8 @@ func run(ctx context.Context, o *options) error {
 	}
 	probes.SetupChecks(mgr, ctrl.Log)
 
-	metadataOptions := reconciler.MetadataCacheOptions(o.namespaces)
-	metadataOptions.Scheme, metadataOptions.Mapper, metadataOptions.HTTPClient = mgr.GetScheme(), mgr.GetRESTMapper(), mgr.GetHTTPClient()
-	metadata, err := cache.New(mgr.GetConfig(), metadataOptions)
+	metadata, err := newMetadataCache(o, mgr)
 	if err != nil {
-		return fmt.Errorf("make the cache of metadata: %w", err)
-	}
-	if err := mgr.Add(metadata); err != nil {
 		return err
 	}
 	recorder, err := newRecorder(o, mgr)
@@ -228,6 +223,17 @@ func run(ctx context.Context, o *options) error {
 	}
 	ctrl.Log.Info("starting", "version", version)
 	return mgr.Start(ctx)
+}
+
+// newMetadataCache has the manager run a cache of what is known by its metadata only.
+func newMetadataCache(o *options, mgr ctrl.Manager) (cache.Cache, error) {
+	options := reconciler.MetadataCacheOptions(o.namespaces)
+	options.Scheme, options.Mapper, options.HTTPClient = mgr.GetScheme(), mgr.GetRESTMapper(), mgr.GetHTTPClient()
+	metadata, err := cache.New(mgr.GetConfig(), options)
+	if err != nil {
+		return nil, fmt.Errorf("make the cache of metadata: %w", err)
+	}
+	return metadata, mgr.Add(metadata)
 }
 
 // collectAt is how much garbage there is in percent of what is in use before it is

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -111,10 +112,8 @@ func countsOneView(t *testing.T, constraint corev1.TopologySpreadConstraint, pod
 	t.Helper()
 	others := maps.Clone(podLabels)
 	others["app.kubernetes.io/instance"] = "another"
-	for _, key := range constraint.MatchLabelKeys {
-		if key == "app.kubernetes.io/instance" {
-			return
-		}
+	if slices.Contains(constraint.MatchLabelKeys, "app.kubernetes.io/instance") {
+		return
 	}
 	if labels.SelectorFromSet(constraint.LabelSelector.MatchLabels).Matches(labels.Set(others)) {
 		t.Errorf("the constraint of %s counts the pods of any view", constraint.TopologyKey)

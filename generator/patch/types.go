@@ -59,7 +59,7 @@ func misfitWithin(t reflect.Type, value any, at string) error {
 	switch value := value.(type) {
 	case map[string]any:
 		for _, name := range slices.Sorted(maps.Keys(value)) {
-			inner := t
+			var inner reflect.Type
 			switch t.Kind() {
 			case reflect.Map:
 				inner = t.Elem()

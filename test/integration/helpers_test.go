@@ -88,11 +88,11 @@ func (f *fixture) status(name string, want metav1.ConditionStatus, reason string
 	return f.Status(name, want, reason, words...)
 }
 
-// rolloutFailed waits until a view says so, and why. At first, on a busy machine, it can't
+// rolloutFailed waits until the view docs says so, and why. At first, on a busy machine, it can't
 // tell more than that too much time has passed.
-func (f *fixture) rolloutFailed(name string, words ...string) {
+func (f *fixture) rolloutFailed(words ...string) {
 	f.Helper()
-	f.status(name, metav1.ConditionFalse, v1.RolloutFailedReason, words...)
+	f.status("docs", metav1.ConditionFalse, v1.RolloutFailedReason, words...)
 }
 
 func update[T client.Object](f *fixture, object T, name string, change func(T)) {

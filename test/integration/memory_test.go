@@ -108,8 +108,9 @@ func (f *fixture) largeBooksServe(revision string, views int) {
 	var left []string
 	allServe := func(ctx context.Context) (bool, error) {
 		var list v1.MarkdownViewList
-		if f.Client.List(ctx, &list) != nil {
-			return false, nil // it is busy
+		if err := f.Client.List(ctx, &list); err != nil {
+			left = []string{err.Error()}
+			return false, nil //nolint:nilerr // it is busy, and asked again
 		}
 		left = nil
 		for i := range list.Items {

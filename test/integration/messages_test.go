@@ -37,7 +37,7 @@ func TestAPausedDeploymentIsNamed(t *testing.T) {
 	}
 	pause(true)
 	update(f, &v1.MarkdownView{}, "docs", func(v *v1.MarkdownView) { v.Spec.Markdowns["next.md"] = "# Changed\n" })
-	f.rolloutFailed("docs", "kubectl rollout resume deployment viewer-docs")
+	f.rolloutFailed("kubectl rollout resume deployment viewer-docs")
 	pause(false)
 	f.ready("docs")
 }

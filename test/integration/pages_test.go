@@ -225,7 +225,7 @@ func TestABrokenRolloutIsReportedAndHeals(t *testing.T) {
 	if err := admin.Patch(t.Context(), deployment, client.RawPatch("application/merge-patch+json", patch), client.FieldOwner("somebody")); err != nil {
 		t.Fatal(err)
 	}
-	f.rolloutFailed("docs", "Unschedulable")
+	f.rolloutFailed("Unschedulable")
 	if err := admin.Patch(t.Context(), deployment, client.RawPatch("application/merge-patch+json", []byte(`{"spec":{"template":{"spec":{"nodeSelector":null}}}}`)), client.FieldOwner("somebody")); err != nil {
 		t.Fatal(err)
 	}
@@ -248,14 +248,14 @@ func TestOtherPagesGetTheirTime(t *testing.T) {
 	f.ready("docs")
 	patch := []byte(`{"spec":{"template":{"spec":{"nodeSelector":{"no":"node"}}}}}`)
 	f.must(admin.Patch(t.Context(), f.deployment(), client.RawPatch("application/merge-patch+json", patch), client.FieldOwner("somebody")))
-	f.rolloutFailed("docs")
+	f.rolloutFailed()
 	update(f, &corev1.ConfigMap{}, "pages", func(c *corev1.ConfigMap) { c.Data["next.md"] = "# Second\n" })
 	f.eventually("the second pages to be rolled out", func() string {
 		view := &v1.MarkdownView{}
 		f.get(view, "docs")
 		return differs(conditions.GetReason(view, meta.ReadyCondition), v1.ProgressingReason)
 	})
-	f.rolloutFailed("docs")
+	f.rolloutFailed()
 }
 
 func TestEveryRequestIsAllowed(t *testing.T) {

@@ -237,7 +237,7 @@ func TestAPatchThatGoesWrongInAPod(t *testing.T) {
 	update(f, &v1.MarkdownView{}, "docs", func(v *v1.MarkdownView) {
 		v.Spec.Patches = []v1.Patch{patchOf("Deployment", "spec: {template: {spec: {nodeSelector: {no: such}}}}")}
 	})
-	f.rolloutFailed("docs", "Unschedulable")
+	f.rolloutFailed("Unschedulable")
 	if available := f.deployment().Status.AvailableReplicas; available != 1 {
 		t.Errorf("%d replicas serve", available)
 	}

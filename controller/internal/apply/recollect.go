@@ -97,7 +97,7 @@ func (a *Applier) betweenVersions(ctx context.Context, c *child) (*corev1ac.Conf
 	from, errFrom := strconv.ParseUint(c.recollection.version, 10, 64)
 	to, errTo := strconv.ParseUint(now.ResourceVersion, 10, 64)
 	if errFrom != nil || errTo != nil {
-		return nil, nil // nothing to search between
+		from, to = 0, 0 // other API servers may have versions that aren't numbers: nothing to search between
 	}
 	for range maxSearch {
 		if from+1 >= to {
