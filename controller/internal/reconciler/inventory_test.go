@@ -1,11 +1,14 @@
 package reconciler
 
 import (
+	"errors"
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/zoetrope/markdown-view/api/v1"
@@ -32,6 +35,18 @@ func TestInventoryIsKnownBeforeItIsWritten(t *testing.T) {
 		reason, message string
 	}{
 		"labels and owner are taken off": {lose, metav1.ConditionTrue, v1.HealthyReason, ""},
+		"labels and owner are taken off after somebody was quicker with another change": {
+			func(f *fixture) {
+				fakecluster.Edit(f.Cluster, "anyone", &corev1.Service{}, "docs", "viewer-docs", func(s *corev1.Service) { s.Spec.Selector = nil })
+				f.Refuse = func(_ string, object client.Object) error {
+					return apierrors.NewConflict(schema.GroupResource{Resource: "services"}, object.GetName(), errors.New("modified"))
+				}
+				f.reconcile("docs") // nothing is reported
+				f.Refuse = nil
+				lose(f)
+			},
+			metav1.ConditionTrue, v1.HealthyReason, "",
+		},
 		"what is there is of a view of the name that was deleted": {
 			func(f *fixture) {
 				lose(f)

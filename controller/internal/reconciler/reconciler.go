@@ -320,7 +320,7 @@ func servesAll(view *v1.MarkdownView) bool {
 // view isn't any more what that was decided on.
 func (r *Reconciler) writeStatus(ctx context.Context, state *viewState, before, view *v1.MarkdownView) error {
 	if equality.Semantic.DeepEqual(before.Status, view.Status) {
-		state.inventory = appliedInventory{}
+		state.inventory.forgetIfIn(before)
 		return nil
 	}
 	// Only the status is sent: nobody asked for the defaults that the spec got here.

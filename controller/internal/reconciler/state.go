@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -91,6 +92,14 @@ type appliedInventory struct {
 func (a *appliedInventory) complete(view *v1.MarkdownView) {
 	if a.view == view.UID && a.inventory != nil {
 		view.Status.Inventory = a.inventory.DeepCopy()
+	}
+}
+
+// forgetIfIn forgets the inventory when a view's status has it. That of a view of which
+// nothing is reported may not have it yet.
+func (a *appliedInventory) forgetIfIn(view *v1.MarkdownView) {
+	if equality.Semantic.DeepEqual(a.inventory, view.Status.Inventory) {
+		*a = appliedInventory{}
 	}
 }
 
