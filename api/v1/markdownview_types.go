@@ -44,6 +44,12 @@ type MarkdownViewSpec struct {
 	// +optional
 	ViewerImage string `json:"viewerImage,omitempty"`
 
+	// StaticServer has mdBook build the book once, in an init container, and nginx serve
+	// what it has built, instead of mdBook's own development server: for books behind a
+	// gateway, below a path, or with many readers. {} is enough.
+	// +optional
+	StaticServer *StaticServer `json:"staticServer,omitempty"`
+
 	// CommonMetadata is set on every object that is generated, and on the pods: a change
 	// of it replaces them.
 	// +optional
@@ -96,6 +102,16 @@ type MarkdownViewSpec struct {
 	ServiceAccountName string `json:"serviceAccountName,omitempty"`
 }
 
+// StaticServer is the web server that serves a book once mdBook has built it.
+type StaticServer struct {
+	// Image is one that has nginx on PATH and nginx's mime.types in /etc/nginx. Empty means
+	// the version that this release was made for.
+	// +kubebuilder:validation:MaxLength=1024
+	// +kubebuilder:validation:Pattern=`^\S*$`
+	// +optional
+	Image string `json:"image,omitempty"`
+}
+
 // DriftDetection says what becomes of changes that others make to the objects of a view. A
 // change of the view itself is always applied.
 type DriftDetection struct {
@@ -128,7 +144,7 @@ const (
 //
 // +kubebuilder:validation:XValidation:rule="self.paths.all(p, ['/apiVersion', '/kind', '/metadata/name', '/metadata/namespace', '/metadata/ownerReferences', '/spec/selector', '/metadata/labels/app.kubernetes.io~1name', '/metadata/labels/app.kubernetes.io~1instance', '/metadata/labels/app.kubernetes.io~1created-by'].all(q, !(p + '/').startsWith(q + '/') && !(q + '/').startsWith(p + '/')))",message="name, labels, selector and owner of an object can't be left to others"
 // +kubebuilder:validation:XValidation:rule="self.target.kind != 'ConfigMap' || self.paths.all(p, ['/data', '/binaryData'].all(q, !(p + '/').startsWith(q + '/') && !(q + '/').startsWith(p + '/')))",message="pages can't be left to others"
-// +kubebuilder:validation:XValidation:rule="self.target.kind != 'Deployment' || self.paths.all(p, ['/spec/template/metadata/labels/app.kubernetes.io~1name', '/spec/template/metadata/labels/app.kubernetes.io~1instance', '/spec/template/metadata/labels/app.kubernetes.io~1created-by', '/spec/template/metadata/annotations/view.zoetrope.github.io~1revision', '/spec/template/spec/volumes', '/spec/template/spec/initContainers'].all(q, !(p + '/').startsWith(q + '/') && !(q + '/').startsWith(p + '/')) && !p.matches('^/spec/template/spec/containers(/[^/]*(/(name|image|volumeMounts)(/.*)?)?)?$') && !p.matches('^/spec/template/spec/containers/[^/]*/(env/[^/]*/name|ports/[^/]*/(containerPort|protocol))(/.*)?$'))",message="labels, revision, volumes, image and init containers of the pods, and what tells entries of lists apart, can't be left to others"
+// +kubebuilder:validation:XValidation:rule="self.target.kind != 'Deployment' || self.paths.all(p, ['/spec/template/metadata/labels/app.kubernetes.io~1name', '/spec/template/metadata/labels/app.kubernetes.io~1instance', '/spec/template/metadata/labels/app.kubernetes.io~1created-by', '/spec/template/metadata/annotations/view.zoetrope.github.io~1revision', '/spec/template/metadata/annotations/view.zoetrope.github.io~1nginx.conf', '/spec/template/spec/volumes', '/spec/template/spec/initContainers'].all(q, !(p + '/').startsWith(q + '/') && !(q + '/').startsWith(p + '/')) && !p.matches('^/spec/template/spec/containers(/[^/]*(/(name|image|volumeMounts)(/.*)?)?)?$') && !p.matches('^/spec/template/spec/containers/[^/]*/(env/[^/]*/name|ports/[^/]*/(containerPort|protocol))(/.*)?$'))",message="labels, revision, volumes, image and init containers of the pods, and what tells entries of lists apart, can't be left to others"
 // +kubebuilder:validation:XValidation:rule="self.target.kind != 'Service' || self.paths.all(p, !p.matches('^/spec/ports(/[^/]*(/(port|protocol)(/.*)?)?)?$'))",message="the Service's ports can't be left to others"
 type IgnoreRule struct {
 	// Target names the objects.

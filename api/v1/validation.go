@@ -28,7 +28,7 @@ const maxDuration = 24 * time.Hour
 const (
 	maxMarkdowns   = 1000
 	maxContentFrom = 64
-	maxViewerImage = 1024
+	maxImage       = 1024
 	maxPath        = 1024
 	maxIgnore      = 65536
 )
@@ -87,9 +87,9 @@ func (s *MarkdownViewSpec) validate(at *field.Path) field.ErrorList {
 	}
 	errs = append(errs, validateDuration(s.Interval, at.Child("interval"))...)
 	errs = append(errs, validateDuration(s.Timeout, at.Child("timeout"))...)
-	errs = append(errs, validateLength(s.ViewerImage, maxViewerImage, at.Child("viewerImage"))...)
-	if strings.ContainsFunc(s.ViewerImage, func(r rune) bool { return r <= ' ' || r == 0x7f }) {
-		errs = append(errs, field.Invalid(at.Child("viewerImage"), shorten(s.ViewerImage), "must not contain white space"))
+	errs = append(errs, validateImage(s.ViewerImage, at.Child("viewerImage"))...)
+	if s.StaticServer != nil {
+		errs = append(errs, validateImage(s.StaticServer.Image, at.Child("staticServer", "image"))...)
 	}
 	if s.ServiceAccountName != "" {
 		for _, msg := range validation.IsDNS1123Subdomain(s.ServiceAccountName) {
@@ -99,6 +99,14 @@ func (s *MarkdownViewSpec) validate(at *field.Path) field.ErrorList {
 	errs = append(errs, s.CommonMetadata.validate(at.Child("commonMetadata"))...)
 	errs = append(errs, validatePatches(s.Patches, at.Child("patches"))...)
 	return append(errs, s.DriftDetection.validate(at.Child("driftDetection"))...)
+}
+
+func validateImage(image string, at *field.Path) field.ErrorList {
+	errs := validateLength(image, maxImage, at)
+	if strings.ContainsFunc(image, func(r rune) bool { return r <= ' ' || r == 0x7f }) {
+		errs = append(errs, field.Invalid(at, shorten(image), "must not contain white space"))
+	}
+	return errs
 }
 
 // validateLength counts characters, as the CustomResourceDefinition does.

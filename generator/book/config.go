@@ -50,6 +50,9 @@ type Config struct {
 	Input404 string
 	// No404 says that mdBook makes no page for unknown addresses: input-404 is "".
 	No404 bool
+	// SiteURL is where the site is reached, as it is written (output.html.site-url); "" when
+	// book.toml doesn't say.
+	SiteURL string
 	// Redirects are the addresses that are redirected, as they are written, and where
 	// to (output.html.redirect). mdBook fails when one is a chapter's own.
 	Redirects map[string]string
@@ -72,6 +75,9 @@ type Config struct {
 	// ExpandsIncludes reports whether {{#include}} in pages is expanded: not when the
 	// default preprocessors are switched off.
 	ExpandsIncludes bool
+	// SeveralRenderers reports whether mdBook gives each renderer a folder of its own
+	// below the one that it builds in: html to that of the site.
+	SeveralRenderers bool
 	// RendersHTML reports whether a site is built: not when [output] names only other
 	// renderers.
 	RendersHTML bool
@@ -191,6 +197,7 @@ func (c *checker) readPaths(config *Config, doc map[string]any) {
 	if !config.NoSearch {
 		config.SearchChapters = slices.Sorted(maps.Keys(tableOf(search, "chapter")))
 	}
+	config.SiteURL = textOf(html, "site-url", "")
 	config.RepositoryURL = textOf(html, "git-repository-url", "")
 	config.RepositoryIcon = textOf(html, "git-repository-icon", "fab-github")
 	config.ExtraWatchDirs = textsOf(build, "extra-watch-dirs")
@@ -261,6 +268,7 @@ func (c *checker) readPlugins(config *Config, doc map[string]any) {
 	config.ExpandsIncludes = flagOf(tableOf(doc, "build"), "use-default-preprocessors", true) || links
 	_, html := outputs["html"]
 	config.RendersHTML = html || len(outputs) == 0
+	config.SeveralRenderers = len(outputs) > 1
 
 	for _, p := range c.plugins("preprocessor", preprocessors, "links", "index") {
 		renderers, limited := tableOf(preprocessors, p.Name)["renderers"]

@@ -104,6 +104,7 @@ func TestParseConfig(t *testing.T) {
 		"renderers beside HTML": {
 			toml: "[output.html]\n[output.linkcheck]\noptional = true\nfollow-web-links = true\n[output.markdown]",
 			want: defaults(func(c *Config) {
+				c.SeveralRenderers = true
 				c.Renderers = []Plugin{{Name: "linkcheck", Command: "mdbook-linkcheck", Optional: true, Line: 2, Column: 9}}
 			}),
 		},
@@ -125,6 +126,7 @@ func TestParseConfig(t *testing.T) {
 				c.AdditionalCSS = []string{"a.css"}
 				c.Redirects = map[string]string{"/a.html": "b.html"}
 				c.SearchChapters = []string{"a/b"}
+				c.SiteURL = "/"
 				c.RepositoryURL, c.RepositoryIcon = "https://example.com", "fa-github"
 			}),
 		},
@@ -293,6 +295,7 @@ func TestParseConfigOfRealBooks(t *testing.T) {
 		"mdbook-guide": defaults(func(c *Config) {
 			c.ExtraWatchDirs = []string{"guide-helper/src"}
 			c.RepositoryURL = "https://github.com/rust-lang/mdBook/tree/master/guide"
+			c.SiteURL = "/mdBook/"
 			c.Redirects = map[string]string{"/format/config.html": "configuration/index.html"}
 			c.Preprocessors = []Plugin{{Name: "guide-helper", Command: "cargo run --quiet --manifest-path guide-helper/Cargo.toml", Line: 37, Column: 15}}
 		}),

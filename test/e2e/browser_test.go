@@ -88,7 +88,7 @@ func TestAReaderOpensTheHandbook(t *testing.T) {
 }
 
 // browser starts a headless Chromium with a profile of its own.
-func (f *fixture) browser() context.Context {
+func (f *fixture) browser(more ...chromedp.ExecAllocatorOption) context.Context {
 	f.Helper()
 	if !browserProgram.Present() {
 		f.Skip("the machine has no Chromium")
@@ -102,7 +102,7 @@ func (f *fixture) browser() context.Context {
 		chromedp.WSURLReadTimeout(patience),
 		chromedp.WindowSize(1200, 700),
 	)
-	allocator, cancel := chromedp.NewExecAllocator(f.Context(), options...)
+	allocator, cancel := chromedp.NewExecAllocator(f.Context(), append(options, more...)...)
 	f.Cleanup(cancel)
 	ctx, cancel := chromedp.NewContext(allocator)
 	f.Cleanup(cancel)

@@ -52,6 +52,11 @@ func provideImages(ctx context.Context) (imageNames, error) {
 	if err := viewer.PushImage(ctx, shared, tool("mdbook"), generator.DefaultViewerImage, names.nextViewer); err != nil {
 		return names, err
 	}
+	if _, err := os.Stat(tool("nginx")); err == nil {
+		if err := viewer.PushServerImage(ctx, shared, tool("nginx"), "library/"+generator.DefaultServerImage); err != nil {
+			return names, err
+		}
+	}
 	builder, err := newBuilder(ctx)
 	if err != nil {
 		return names, err

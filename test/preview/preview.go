@@ -156,9 +156,19 @@ func (s *server) update(ctx context.Context) error {
 	return s.start(ctx)
 }
 
+// viewer is the container that runs mdBook: an init container where another one serves.
+func (p *pod) viewer() corev1.Container {
+	for _, c := range p.spec.InitContainers {
+		if c.Name == "mdbook" {
+			return c
+		}
+	}
+	return p.spec.Containers[0]
+}
+
 // settingsOf is what mdBook reads once, when it starts.
 func settingsOf(p *pod) any {
-	c := p.spec.Containers[0]
+	c := p.viewer()
 	var configs []string
 	for _, volume := range p.spec.Volumes {
 		if files, err := p.payloadOf(volume); err == nil {
@@ -182,10 +192,14 @@ func (s *server) assemble(ctx context.Context, c corev1.Container) error {
 }
 
 func (s *server) start(ctx context.Context) error {
-	c := s.pod.spec.Containers[0]
+	c := s.pod.viewer()
 	c.Args = slices.Clone(c.Args)
 	if at := slices.Index(c.Args, "--hostname"); at >= 0 && at+1 < len(c.Args) {
 		c.Args[at+1] = "127.0.0.1" // a preview is for this machine alone
+	}
+	if len(c.Args) > 0 && c.Args[0] == "build" {
+		s.logf("the pods serve what mdBook builds by a static server, below the path of site-url if there is one; here mdBook serves it itself, at /")
+		c.Args = []string{"serve", "--hostname", "127.0.0.1"}
 	}
 	c.Args = append(c.Args, "--port", strconv.Itoa(s.Port))
 	cmd, err := s.process(ctx, c)

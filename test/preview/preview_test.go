@@ -257,6 +257,22 @@ func TestAPreviewAssemblesLargeFiles(t *testing.T) {
 	start(t, o).serves(t, "data.txt", large)
 }
 
+func TestAPreviewServesABookThatPodsServeByAStaticServer(t *testing.T) {
+	o := programs(t)
+	project := t.TempDir()
+	o.Path = filepath.Join(project, "view.yaml")
+	written{
+		"view.yaml":       strings.Replace(folderView, "spec:\n", "spec:\n  staticServer: {}\n", 1),
+		"docs/SUMMARY.md": "- [Start](start.md)\n",
+		"docs/start.md":   "# First edition\n",
+	}.in(t, project)
+	p := start(t, o)
+	p.serves(t, "start.html", "First edition")
+	p.says(t, "by a static server")
+	written{"docs/start.md": "# Second edition\n"}.in(t, project)
+	p.serves(t, "start.html", "Second edition")
+}
+
 func TestAPreviewServesAKustomization(t *testing.T) {
 	o := programs(t)
 	o.Path = t.TempDir()

@@ -50,7 +50,7 @@ func (p *pod) payloadOf(volume corev1.Volume) (payload, error) {
 			}
 		}
 		return files, nil
-	case volume.EmptyDir != nil:
+	case volume.EmptyDir != nil, volume.DownwardAPI != nil: // mdBook reads none of these
 		return nil, nil
 	}
 	return nil, fmt.Errorf("the volume %s is of a kind that only a cluster has", volume.Name)

@@ -29,17 +29,40 @@ func PushImage(ctx context.Context, c *cluster.Cluster, mdbook string, names ...
 	for _, name := range []string{"sh", "cat", "cp", "find", "ls", "mkdir", "sleep", "touch"} {
 		files["bin/"+name] = "->busybox"
 	}
-	libraries, err := exec.CommandContext(ctx, "ldd", mdbook).Output()
-	if err != nil {
-		return fmt.Errorf("the libraries of mdbook: %w", err)
-	}
-	for _, library := range regexp.MustCompile(`/\S+\.so\S*`).FindAllString(string(libraries), -1) {
-		files[strings.TrimPrefix(library, "/")] = library
+	if err := addLibraries(ctx, files, mdbook); err != nil {
+		return err
 	}
 	for _, name := range names {
 		if err := c.PushFiles(ctx, name, files, "--entrypoint=/usr/bin/mdbook", "--workdir=/book"); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// PushServerImage pushes an image to the node's registry with the nginx of a Debian
+// package that was unpacked into a folder, where the published one has it.
+func PushServerImage(ctx context.Context, c *cluster.Cluster, folder, name string) error {
+	nginx := filepath.Join(folder, "usr", "sbin", "nginx")
+	files := map[string]string{
+		"usr/sbin/nginx": nginx, "etc/nginx/mime.types": filepath.Join(folder, "etc", "nginx", "mime.types"),
+		// The program has these compiled in.
+		"var/lib/nginx": "", "tmp": "",
+	}
+	if err := addLibraries(ctx, files, nginx); err != nil {
+		return err
+	}
+	return c.PushFiles(ctx, name, files, "--entrypoint=/usr/sbin/nginx", "--env=PATH=/usr/sbin")
+}
+
+// addLibraries adds the libraries that a program is linked with to the files of an image.
+func addLibraries(ctx context.Context, files map[string]string, program string) error {
+	libraries, err := exec.CommandContext(ctx, "ldd", program).Output()
+	if err != nil {
+		return fmt.Errorf("the libraries of %s: %w", program, err)
+	}
+	for _, library := range regexp.MustCompile(`/\S+\.so\S*`).FindAllString(string(libraries), -1) {
+		files[strings.TrimPrefix(library, "/")] = library
 	}
 	return nil
 }

@@ -70,6 +70,11 @@ func SiteAt(t testing.TB, c *cluster.Cluster, host string) *Site {
 	}
 }
 
+// SiteThrough is what is served at a URL, asked for by a client.
+func SiteThrough(t testing.TB, base *url.URL, client *http.Client) *Site {
+	return &Site{t: t, base: base, client: client}
+}
+
 func proxiedSite(t testing.TB, c *cluster.Cluster, namespace, service string) *Site {
 	t.Helper()
 	client, err := rest.HTTPClientFor(c.Config)

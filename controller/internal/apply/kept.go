@@ -129,7 +129,7 @@ func serviceOf(view *v1.MarkdownView) (Desired, error) {
 func withAnyPages(view *v1.MarkdownView) (*generator.Output, error) {
 	any := &v1.MarkdownView{ObjectMeta: view.ObjectMeta, Spec: v1.MarkdownViewSpec{
 		Markdowns: map[string]string{"SUMMARY.md": "- [Any](any.md)\n", "any.md": ""},
-		Replicas:  view.Spec.Replicas, CommonMetadata: view.Spec.CommonMetadata, Patches: view.Spec.Patches,
+		Replicas:  view.Spec.Replicas, StaticServer: view.Spec.StaticServer, CommonMetadata: view.Spec.CommonMetadata, Patches: view.Spec.Patches,
 	}}
 	any.Default()
 	return generator.Generate(any, nil)

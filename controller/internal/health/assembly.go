@@ -35,13 +35,20 @@ func assemblyFailure(pod *corev1.Pod) string {
 	return ""
 }
 
-// assemblyVolumeFailure is volumeFailure for a pod that assembles large files: all its
-// containers wait for that.
-func assemblyVolumeFailure(pod *corev1.Pod) string {
+// initVolumeFailure is volumeFailure for a pod whose containers wait for one that assembles
+// large files, or builds the site.
+func initVolumeFailure(pod *corev1.Pod) string {
+	waits := false
 	for _, status := range pod.Status.InitContainerStatuses {
-		if status.Name == generator.AssemblerName && status.State.Waiting != nil && status.State.Waiting.Reason == "PodInitializing" {
-			return "PodInitializing: its volumes or its network are not ready; kubectl describe says more"
+		if status.State.Running != nil || status.State.Terminated != nil {
+			return "" // it has begun
+		}
+		if status.Name == generator.AssemblerName || status.Name == builderContainer {
+			waits = waits || status.State.Waiting != nil && status.State.Waiting.Reason == "PodInitializing"
 		}
 	}
-	return ""
+	if !waits {
+		return ""
+	}
+	return "PodInitializing: its volumes or its network are not ready; kubectl describe says more"
 }

@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	v1 "github.com/zoetrope/markdown-view/api/v1"
+	"github.com/zoetrope/markdown-view/generator"
 )
 
 // Failures are kinds of reasons that a pod isn't ready, the more telling first. Each
@@ -21,7 +22,7 @@ var (
 	Lasting = Failures{assemblyFailure, containerFailure, schedulingFailure}
 	// All failures that are known, among them what any pod goes through before it is
 	// ready.
-	All = append(slices.Clone(Lasting), volumeFailure, assemblyVolumeFailure, probeFailure)
+	All = append(slices.Clone(Lasting), volumeFailure, initVolumeFailure, probeFailure)
 )
 
 // podFailure says why pods of a revision aren't ready, in the pods' own words; empty if
@@ -62,12 +63,17 @@ func containerFailure(pod *corev1.Pod) string {
 	return ""
 }
 
-// viewerContainer is the container that serves the book.
-const viewerContainer = "mdbook"
+// builderContainer runs mdBook, which serves the book or, in an init container, builds it.
+const builderContainer = "mdbook"
 
-// whose names a container, unless it is the one that everybody thinks of.
+// serves reports whether a container is the one that serves the book.
+func serves(name string) bool {
+	return name == builderContainer || name == generator.ServerName
+}
+
+// whose names a container, unless it is one that everybody thinks of.
 func whose(kind, name string) string {
-	if kind == "container" && name == viewerContainer {
+	if name == builderContainer || kind == "container" && serves(name) {
 		return ""
 	}
 	return kind + " " + name + ": "
@@ -118,7 +124,7 @@ const probeFails = "runs, but its readiness probe fails"
 func probeOf(deployment *appsv1.Deployment) string {
 	for i := range deployment.Spec.Template.Spec.Containers {
 		container := &deployment.Spec.Template.Spec.Containers[i]
-		if container.Name != viewerContainer || container.ReadinessProbe == nil || container.ReadinessProbe.HTTPGet == nil {
+		if !serves(container.Name) || container.ReadinessProbe == nil || container.ReadinessProbe.HTTPGet == nil {
 			continue
 		}
 		get := container.ReadinessProbe.HTTPGet
@@ -137,7 +143,7 @@ func probeFailure(pod *corev1.Pod) string {
 	for _, status := range pod.Status.ContainerStatuses {
 		switch {
 		case status.State.Running == nil || status.Ready:
-		case status.Name == viewerContainer:
+		case serves(status.Name):
 			return probeFails
 		default:
 			return whose("container", status.Name) + "it runs, but isn't ready"
@@ -145,6 +151,9 @@ func probeFailure(pod *corev1.Pod) string {
 	}
 	for _, status := range pod.Status.InitContainerStatuses {
 		if status.State.Running != nil && !status.Ready {
+			if status.Name == builderContainer {
+				return "runs, but mdBook hasn't built the site yet"
+			}
 			return whose("init container", status.Name) + "it hasn't finished, or isn't ready"
 		}
 	}

@@ -1,0 +1,277 @@
+package e2e
+
+import (
+	"cmp"
+	"context"
+	"crypto/tls"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+
+	"github.com/chromedp/chromedp"
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/util/cert"
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/zoetrope/markdown-view/generator"
+	"github.com/zoetrope/markdown-view/test/cluster"
+	"github.com/zoetrope/markdown-view/test/viewer"
+)
+
+// gateway is an nginx that does what HTTPRoutes and Ingresses of a namespace say: of what
+// these can say it knows what the examples and docs/exposing.md do, and takes nothing else.
+// TLS ends at it.
+type gateway struct {
+	f       *fixture
+	address string
+}
+
+// location is one of the gateway's, by host.
+type location struct {
+	host, match string
+	directives  []string
+}
+
+const gatewayConfig = `pid /tmp/nginx.pid;
+error_log stderr warn;
+events {}
+http {
+  client_body_temp_path /tmp/body;
+  proxy_temp_path /tmp/proxy;
+  fastcgi_temp_path /tmp/fastcgi;
+  uwsgi_temp_path /tmp/uwsgi;
+  scgi_temp_path /tmp/scgi;
+  access_log off;
+  ssl_certificate /etc/gateway/tls.crt;
+  ssl_certificate_key /etc/gateway/tls.key;
+  proxy_http_version 1.1;
+  proxy_set_header Host $host;
+  proxy_set_header Upgrade $http_upgrade;
+  map $http_upgrade $keep { "" close; default upgrade; }
+  proxy_set_header Connection $keep;
+%s}
+`
+
+// newGateway starts one for the routes that are there.
+func (f *fixture) newGateway() *gateway {
+	f.Helper()
+	var hosts []string
+	servers := map[string][]location{}
+	for _, l := range append(f.httpRoutes(), f.ingresses()...) {
+		if servers[l.host] == nil {
+			hosts = append(hosts, l.host)
+		}
+		servers[l.host] = append(servers[l.host], l)
+	}
+	text := ""
+	for _, host := range hosts {
+		text += fmt.Sprintf("  server {\n    listen 8443 ssl;\n    server_name %s;\n", host)
+		taken := map[string]bool{}
+		for _, l := range servers[host] {
+			if !taken[l.match] {
+				text += fmt.Sprintf("    location %s {\n      %s;\n    }\n", l.match, strings.Join(l.directives, ";\n      "))
+			}
+			taken[l.match] = true
+		}
+		text += "  }\n"
+	}
+	crt, key, err := cert.GenerateSelfSignedCertKey("example.test", nil, hosts)
+	f.Must(err)
+	f.create(&corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{Name: "gateway", Namespace: f.namespace},
+		Data:       map[string]string{"nginx.conf": fmt.Sprintf(gatewayConfig, text), "tls.crt": string(crt), "tls.key": string(key)},
+	})
+	f.create(f.gatewayPod())
+	g := &gateway{f: f}
+	f.eventually("the gateway to run", func() string {
+		pod := &corev1.Pod{}
+		if !f.get(pod, "gateway") || pod.Status.PodIP == "" || pod.Status.Phase != corev1.PodRunning {
+			return string(cmp.Or(pod.Status.Phase, "it isn't there"))
+		}
+		g.address = net.JoinHostPort(pod.Status.PodIP, "8443")
+		connection, err := shared.DialNode(f.Context(), "tcp", g.address)
+		if err != nil {
+			return err.Error()
+		}
+		_ = connection.Close()
+		return ""
+	})
+	return g
+}
+
+func (f *fixture) gatewayPod() *corev1.Pod {
+	nobody := int64(65532)
+	return &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: "gateway", Namespace: f.namespace},
+		Spec: corev1.PodSpec{
+			TerminationGracePeriodSeconds: new(int64),
+			SecurityContext:               &corev1.PodSecurityContext{RunAsUser: &nobody},
+			Containers: []corev1.Container{{
+				Name: "nginx", Image: generator.DefaultServerImage, Command: []string{"nginx"}, TerminationMessagePolicy: corev1.TerminationMessageFallbackToLogsOnError,
+				Args:         []string{"-e", "stderr", "-c", "/etc/gateway/nginx.conf", "-g", "daemon off;"},
+				VolumeMounts: []corev1.VolumeMount{{Name: "gateway", MountPath: "/etc/gateway"}, {Name: "scratch", MountPath: "/tmp"}},
+			}},
+			Volumes: []corev1.Volume{
+				{Name: "gateway", VolumeSource: corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{LocalObjectReference: corev1.LocalObjectReference{Name: "gateway"}}}},
+				{Name: "scratch", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}},
+			},
+		},
+	}
+}
+
+// httpRoutes reads the namespace's HTTPRoutes.
+func (f *fixture) httpRoutes() []location {
+	f.Helper()
+	var list gatewayv1.HTTPRouteList
+	f.Must(unmarshal(f.kubectl("get", "httproutes", "-o", "json"), &list))
+	var locations []location
+	for _, route := range list.Items {
+		for _, rule := range route.Spec.Rules {
+			for _, host := range route.Spec.Hostnames {
+				locations = append(locations, f.ruleOf(string(host), rule)...)
+			}
+		}
+	}
+	return locations
+}
+
+func (f *fixture) ruleOf(host string, rule gatewayv1.HTTPRouteRule) []location {
+	f.Helper()
+	kind, path := gatewayv1.PathMatchPathPrefix, "/"
+	if len(rule.Matches) == 1 {
+		kind, path = *rule.Matches[0].Path.Type, *rule.Matches[0].Path.Value
+	}
+	stripped, redirect := false, ""
+	for _, filter := range rule.Filters {
+		switch {
+		case filter.URLRewrite != nil && *filter.URLRewrite.Path.ReplacePrefixMatch == "/":
+			stripped = true
+		case filter.RequestRedirect != nil:
+			redirect = *filter.RequestRedirect.Path.ReplaceFullPath
+		default:
+			f.Fatalf("the gateway doesn't know the filter %s", filter.Type)
+		}
+	}
+	switch {
+	case redirect != "" && kind == gatewayv1.PathMatchExact:
+		return []location{{host, "= " + path, []string{"return 302 " + redirect}}}
+	case redirect != "" || kind != gatewayv1.PathMatchPathPrefix || len(rule.BackendRefs) != 1:
+		f.Fatalf("the gateway doesn't know rules such as %v", rule)
+	}
+	backend := rule.BackendRefs[0]
+	return f.prefix(host, path, string(backend.Name), fmt.Sprint(*backend.Port), stripped)
+}
+
+// ingresses reads the namespace's Ingresses.
+func (f *fixture) ingresses() []location {
+	f.Helper()
+	var list networkingv1.IngressList
+	f.Must(unmarshal(f.kubectl("get", "ingresses", "-o", "json"), &list))
+	var locations []location
+	for _, ingress := range list.Items {
+		for _, rule := range ingress.Spec.Rules {
+			for _, path := range rule.HTTP.Paths {
+				if *path.PathType != networkingv1.PathTypePrefix {
+					f.Fatalf("the gateway doesn't know paths of the type %s", *path.PathType)
+				}
+				service := path.Backend.Service
+				locations = append(locations, f.prefix(rule.Host, path.Path, service.Name, cmp.Or(service.Port.Name, fmt.Sprint(service.Port.Number)), false)...)
+			}
+		}
+	}
+	return locations
+}
+
+// prefix passes a path and all below it to a port of a Service, by number or name.
+func (f *fixture) prefix(host, path, backend, port string, stripped bool) []location {
+	f.Helper()
+	service := &corev1.Service{}
+	if !f.get(service, backend) {
+		f.Fatalf("a route of %s leads to the Service %s, which isn't there", host, backend)
+	}
+	target := ""
+	for _, p := range service.Spec.Ports {
+		if p.Name == port || fmt.Sprint(p.Port) == port {
+			target = fmt.Sprintf("http://%s", net.JoinHostPort(service.Spec.ClusterIP, fmt.Sprint(p.Port)))
+		}
+	}
+	if target == "" {
+		f.Fatalf("a route of %s leads to the port %s of the Service %s, which it doesn't have", host, port, backend)
+	}
+	if stripped {
+		target += "/"
+	}
+	pass := []string{"proxy_pass " + target}
+	if path == "/" {
+		return []location{{host, "/", pass}}
+	}
+	return []location{{host, path + "/", pass}, {host, "= " + path, pass}}
+}
+
+// site is what the gateway serves of a host.
+func (g *gateway) site(host string) *viewer.Site {
+	return viewer.SiteThrough(g.f, &url.URL{Scheme: "https", Host: host, Path: "/"}, g.client())
+}
+
+// client asks the gateway for any host, and doesn't follow redirects.
+func (g *gateway) client() *http.Client {
+	return &http.Client{
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		Transport: &http.Transport{
+			DisableKeepAlives: true,
+			TLSClientConfig:   &tls.Config{InsecureSkipVerify: true}, //nolint:gosec // the certificate is the test's own
+			DialContext: func(ctx context.Context, network, _ string) (net.Conn, error) {
+				return shared.DialNode(ctx, network, g.address)
+			},
+		},
+	}
+}
+
+// browser is one for which every host is the gateway's.
+func (g *gateway) browser() context.Context {
+	g.f.Helper()
+	var config net.ListenConfig
+	listener, err := config.Listen(g.f.Context(), "tcp", "127.0.0.1:0")
+	g.f.Must(err)
+	g.f.Cleanup(func() { _ = listener.Close() })
+	go func() {
+		for {
+			connection, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			go g.forward(connection)
+		}
+	}()
+	return g.f.browser(
+		chromedp.Flag("host-resolver-rules", "MAP * "+listener.Addr().String()),
+		chromedp.Flag("ignore-certificate-errors", true))
+}
+
+func (g *gateway) forward(from net.Conn) {
+	defer func() { _ = from.Close() }()
+	to, err := shared.DialNode(context.WithoutCancel(g.f.Context()), "tcp", g.address)
+	if err != nil {
+		return
+	}
+	defer func() { _ = to.Close() }()
+	go func() { _, _ = io.Copy(to, from) }()
+	_, _ = io.Copy(from, to)
+}
+
+// needsGateway skips a test where there is no nginx, or no node to dial.
+func (f *fixture) needsGateway() {
+	f.Helper()
+	if err := shared.Supports(cluster.Node); err != nil {
+		f.Skip(err)
+	}
+	if _, err := os.Stat(tool("nginx")); err != nil {
+		f.Skip("there is no nginx: make has it from the packages of Debian and Ubuntu")
+	}
+}
