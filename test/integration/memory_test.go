@@ -180,7 +180,8 @@ func TestBooksDontStayInMemory(t *testing.T) {
 	// What was read last of ConfigMaps is kept, up to 8 MiB.
 	cost := heapOf(t, pprof) - before - 8<<20
 	t.Logf("%d books of %d KiB cost %d KiB of heap", 2*books, page>>10, cost>>10)
-	if cost > 2*books*page/10 {
+	// Either half of them would be much more.
+	if cost > 2*books*page/5 {
 		t.Error("they are held")
 	}
 }
