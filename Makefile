@@ -71,7 +71,7 @@ fmt: bin/golangci-lint ## Format the Go code.
 lint: bin/golangci-lint ## Run the linters; they also say what each folder may import.
 	@for module in $(MODULES); do \
 	  echo "golangci-lint run in $$module"; \
-	  (cd $$module && "$(CURDIR)/bin/golangci-lint" run ./...); \
+	  (cd $$module && "$(CURDIR)/bin/golangci-lint" run --allow-parallel-runners ./...); \
 	done
 
 .PHONY: verify

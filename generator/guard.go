@@ -251,10 +251,20 @@ func (o *Output) checkContainers() error {
 			default:
 				continue
 			}
-			return fmt.Errorf("Deployment %s lacks spec.template.spec.%s[%d].%s: if no other container is meant than the one that serves the pages, name it %s", *o.Deployment.Name, list.field, i, lacks, containerName) //nolint:staticcheck // Deployment is a kind
+			return fmt.Errorf("Deployment %s lacks spec.template.spec.%s[%d].%s: if no other container is meant than the one that serves the pages, name it %s", *o.Deployment.Name, list.field, i, lacks, servingName(pod)) //nolint:staticcheck // Deployment is a kind
 		}
 	}
 	return nil
+}
+
+// servingName says how a patch names the container that serves the pages.
+func servingName(pod *corev1ac.PodSpecApplyConfiguration) string {
+	for _, container := range pod.Containers {
+		if container.Name != nil && *container.Name == ServerName {
+			return ServerName + "; mdBook runs in the init container " + containerName
+		}
+	}
+	return containerName
 }
 
 // checkPorts returns an error if the Service leads to a port that no container declares:

@@ -160,6 +160,8 @@ func TestPatchesOfAStaticServersPod(t *testing.T) {
 		"the server's image":            {template + "containers: [{name: server, image: nginx}]", ""},
 		"the server's configuration":    {"spec: {template: {metadata: {annotations: {view.zoetrope.github.io/nginx.conf: 'events {}'}}}}", ""},
 		"a container beside the server": {template + "containers: [{name: proxy, image: proxy}]", ""},
+		"mdBook where it serves without a static server": {template + "containers: [{name: mdbook, env: [{name: RUST_LOG, value: debug}]}]",
+			"name it server; mdBook runs in the init container mdbook"},
 		"no configuration": {"spec: {template: {metadata: {annotations: {view.zoetrope.github.io/nginx.conf: null}}}}",
 			"a patch can't change the key view.zoetrope.github.io/nginx.conf of its spec.template.metadata.annotations, which is reserved"},
 		"no mdBook": {template + "initContainers: [{name: mdbook, $patch: delete}]",
