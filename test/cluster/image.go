@@ -21,7 +21,12 @@ import (
 // the node's registry. The further arguments are crane's for what `crane mutate`
 // calls the image's configuration.
 func (c *Cluster) PushFiles(ctx context.Context, name string, files map[string]string, config ...string) error {
-	layer := filepath.Join(c.Folder(), "layer.tar")
+	folder, err := os.MkdirTemp(c.Folder(), "image-") // others may push at the same time
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(folder) }()
+	layer := filepath.Join(folder, "layer.tar")
 	if err := writeLayer(layer, files); err != nil {
 		return fmt.Errorf("image %s: %w", name, err)
 	}
@@ -34,7 +39,7 @@ func (c *Cluster) PushFiles(ctx context.Context, name string, files map[string]s
 			return fmt.Errorf("image %s: crane %v: %w: %s", name, args, err, out)
 		}
 	}
-	return os.Remove(layer)
+	return nil
 }
 
 // linkPrefix begins the value of a link among PushFiles' files.

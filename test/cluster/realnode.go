@@ -188,16 +188,21 @@ func (c *Cluster) writeNodeFiles() error {
 		"cni.conflist":    "cni/10-pods.conflist",
 		"hosts.toml":      "registries/_default/hosts.toml",
 	} {
-		content, err := nodeFiles.ReadFile("node/" + source)
-		if err != nil {
-			return err
-		}
-		filled := os.Expand(string(content), func(name string) string { return values[name] })
-		if err := writeFile(filepath.Join(c.Folder(), target), []byte(filled)); err != nil {
+		if err := c.fillNodeFile(source, target, values); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// fillNodeFile writes one of the files that the node's programs read.
+func (c *Cluster) fillNodeFile(source, target string, values map[string]string) error {
+	content, err := nodeFiles.ReadFile("node/" + source)
+	if err != nil {
+		return err
+	}
+	filled := os.Expand(string(content), func(name string) string { return values[name] })
+	return writeFile(filepath.Join(c.Folder(), target), []byte(filled))
 }
 
 // startRegistry starts the node's registry, with the image that every pod
@@ -234,6 +239,12 @@ func (c *Cluster) Registry() string {
 		return ""
 	}
 	return c.network.node + ":" + registryPort
+}
+
+// Redirect has the node pull a registry's images from an address, without encryption,
+// instead of from its own registry.
+func (c *Cluster) Redirect(registry, address string) error {
+	return c.fillNodeFile("hosts.toml", filepath.Join("registries", registry, "hosts.toml"), map[string]string{"REGISTRY": address})
 }
 
 // MachineAddress is the address at which the cluster's programs reach what listens

@@ -15,7 +15,12 @@ import (
 // PushImage pushes images to the node's registry with the real mdBook, in the layout of the published
 // one: root by default, in /book, with a shell.
 func PushImage(ctx context.Context, c *cluster.Cluster, mdbook string, names ...string) error {
-	passwd := filepath.Join(c.Folder(), "passwd")
+	folder, err := os.MkdirTemp(c.Folder(), "viewer-")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(folder) }()
+	passwd := filepath.Join(folder, "passwd")
 	if err := os.WriteFile(passwd, []byte("root:x:0:0:root:/root:/bin/sh\n"), 0o644); err != nil {
 		return err
 	}

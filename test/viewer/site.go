@@ -4,6 +4,7 @@ package viewer
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -28,6 +29,14 @@ import (
 // patience is how long a test waits for a page that should take seconds: the pods
 // of all tests share two cores.
 const patience = 3 * time.Minute
+
+const (
+	// firstLimit is how long Page waits for an answer at first. A request that is made as soon
+	// as pods are ready may get lost, and is never answered.
+	firstLimit = 2 * time.Second
+	// lastLimit is much later than a busy machine answers.
+	lastLimit = 30 * time.Second
+)
 
 // Site is what a view's Service serves. On the node of its own it is asked at
 // its address, as by anyone in the cluster; in an existing cluster through the API
@@ -62,8 +71,7 @@ func SiteAt(t testing.TB, c *cluster.Cluster, host string) *Site {
 		t:    t,
 		base: &url.URL{Scheme: "http", Host: host, Path: "/"},
 		client: &http.Client{
-			// Much later than a busy machine answers; a request that got lost is never answered.
-			Timeout: 30 * time.Second,
+			Timeout: lastLimit,
 			// Each request finds a pod for itself.
 			Transport: &http.Transport{DialContext: c.DialNode, DisableKeepAlives: true},
 		},
@@ -114,8 +122,14 @@ func (s *Site) Ask(ctx context.Context, path string) (status int, body string, e
 func (s *Site) Page(path string) string {
 	s.t.Helper()
 	var content string
+	limit := firstLimit
 	s.eventually(path+" to be served", func() string {
-		status, body, err := s.Ask(s.t.Context(), path)
+		ctx, cancel := context.WithTimeout(s.t.Context(), limit)
+		defer cancel()
+		status, body, err := s.Ask(ctx, path)
+		if errors.Is(err, context.DeadlineExceeded) {
+			limit = min(2*limit, lastLimit)
+		}
 		if err != nil {
 			return err.Error()
 		}
