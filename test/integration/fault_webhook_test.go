@@ -110,7 +110,14 @@ func TestAWebhooksTimeoutIsReportedAndHeals(t *testing.T) {
 // TestAWebhookThatChangesOurFieldsIsNotFought: what it makes of them isn't mistaken for
 // drift either, and what it doesn't change is still repaired.
 func TestAWebhookThatChangesOurFieldsIsNotFought(t *testing.T) {
-	f := newFixture(t)
+	grace := v1.Patch{Target: &v1.PatchTarget{Kind: "Deployment"}, Patch: "spec: {template: {spec: {terminationGracePeriodSeconds: 7}}}"}
+	for name, patches := range map[string][]v1.Patch{"one that is generated": nil, "one that a patch sets": {grace}} {
+		t.Run(name, func(t *testing.T) { isNotFought(newFixture(t), patches) })
+	}
+}
+
+func isNotFought(f *fixture, patches []v1.Patch) {
+	f.Helper()
 	defer f.webhook(func(_ *http.Request, response *admissionv1.AdmissionResponse) {
 		patchType := admissionv1.PatchTypeJSONPatch
 		response.PatchType = &patchType
@@ -119,11 +126,13 @@ func TestAWebhookThatChangesOurFieldsIsNotFought(t *testing.T) {
 	f.inForce("changed", func(d *appsv1.Deployment) bool {
 		return *d.Spec.Template.Spec.TerminationGracePeriodSeconds == 99
 	})
-	f.create(f.view("docs"))
+	view := f.view("docs")
+	view.Spec.Patches = patches
+	f.create(view)
 	f.settled("docs")
 	settled := f.deployment()
 	if got := *settled.Spec.Template.Spec.TerminationGracePeriodSeconds; got != 99 {
-		t.Fatalf("the webhook has no effect: %d", got)
+		f.Fatalf("the webhook has no effect: %d", got)
 	}
 
 	since := f.mark()
@@ -139,7 +148,7 @@ func TestAWebhookThatChangesOurFieldsIsNotFought(t *testing.T) {
 		})
 	}
 	if after := f.deployment(); after.ResourceVersion != settled.ResourceVersion {
-		t.Errorf("the Deployment was written again:\n%s", lines(f.requests(since)))
+		f.Errorf("the Deployment was written again:\n%s", lines(f.requests(since)))
 	}
 
 	update(f, &appsv1.Deployment{}, "viewer-docs", func(d *appsv1.Deployment) { d.Spec.Template.Spec.Containers[0].Image = "hacked" })
@@ -152,7 +161,7 @@ func TestAWebhookThatChangesOurFieldsIsNotFought(t *testing.T) {
 	f.ready("docs")
 	for _, event := range f.events("docs") {
 		if strings.Contains(event, "terminationGracePeriodSeconds") {
-			t.Errorf("the webhook's change is called drift: %s", event)
+			f.Errorf("the webhook's change is called drift: %s", event)
 		}
 	}
 }
