@@ -22,7 +22,7 @@ const (
 	ServerName = "server"
 
 	// DefaultServerImage serves views with spec.staticServer that name no image.
-	DefaultServerImage = "nginx:1.28.0-alpine-slim"
+	DefaultServerImage = "nginx:1.30.5-alpine-slim"
 
 	// RevisionPath is where such a view answers with the revision that it serves.
 	RevisionPath = "/.markdown-view/revision"
