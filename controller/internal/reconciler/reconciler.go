@@ -278,7 +278,13 @@ func (r *Reconciler) report(ctx context.Context, state *viewState, before, view 
 	}
 	err := r.writeStatus(ctx, state, before, view)
 	if apierrors.IsConflict(err) {
+		state.refused = before.ResourceVersion
 		return ctrl.Result{RequeueAfter: statusRecheck}, nil // the view has just changed
+	}
+	if before.ResourceVersion != "" && before.ResourceVersion == state.refused {
+		// That nothing has changed since a version which isn't the latest says nothing, and
+		// if only the status is newer nothing wakes the view when the cache shows it.
+		result.requeueAfter = soonest(result.requeueAfter, statusRecheck)
 	}
 	if result.slot == slotReleased {
 		r.limiter.release(state) // not before: the status of the next view is to be the later one

@@ -1,12 +1,15 @@
 package reconciler
 
 import (
+	"errors"
 	"testing"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -94,4 +97,36 @@ func TestAPostponedReportIsMadeUpFor(t *testing.T) {
 	}
 	f.clock.SetTime(f.clock.Now().Add(progressRefresh))
 	f.ready(f.reconcile("docs"), metav1.ConditionFalse, v1.RolloutFailedReason, "1 of 3 replicas are up to date")
+}
+
+// TestALateCacheIsLookedAtAgain: a status was refused, so there is a newer view, which the
+// cache shows late, as after an outage of the API server. By then nothing may wake the view.
+func TestALateCacheIsLookedAtAgain(t *testing.T) {
+	f := newFixture(t)
+	f.served("docs")
+	f.stopRollout("docs")
+	f.Refuse = func(_ string, object client.Object) error {
+		if _, ok := object.(*v1.MarkdownView); ok {
+			return apierrors.NewConflict(schema.GroupResource{}, "docs", errors.New("changed"))
+		}
+		return nil
+	}
+	look := func() time.Duration {
+		t.Helper()
+		result, err := f.tryReconcile("docs")
+		f.Must(err)
+		return result.RequeueAfter
+	}
+	if after := look(); after != statusRecheck {
+		t.Fatalf("a refused status is written again after %s, want %s", after, statusRecheck)
+	}
+	f.Refuse = nil
+	f.rollOut("docs") // what the cache shows of the status is right again
+	if after := look(); after != statusRecheck {
+		t.Errorf("with a late cache it is looked again after %s, want %s", after, statusRecheck)
+	}
+	f.update("docs", func(v *v1.MarkdownView) { v.Annotations = map[string]string{"a": "b"} })
+	if after := look(); after <= statusRecheck {
+		t.Errorf("once the cache has caught up it is looked again after %s", after)
+	}
 }

@@ -39,6 +39,9 @@ type viewState struct {
 	written apply.Expectations
 	// view is the view as its status was written last.
 	view writtenView
+	// refused is the version of the view for which a status was refused, because there is
+	// a newer one, which the cache may show late.
+	refused string
 	// inventory is that of what was applied last: no status may have been written since.
 	inventory appliedInventory
 	// rollout is the one that goes on; zero if none does.
