@@ -7,6 +7,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -85,7 +86,10 @@ func (k *kubelet) start(pod *corev1.Pod) {
 	pod.Status.Phase = corev1.PodRunning
 	pod.Status.ContainerStatuses = []corev1.ContainerStatus{status}
 	pod.Status.Conditions = append(pod.Status.Conditions, corev1.PodCondition{Type: corev1.PodReady, Status: ready})
-	k.must(client.IgnoreNotFound(k.Client.Status().Update(k.Context(), pod)))
+	// A pod that somebody else has just changed is looked at again, as a kubelet does.
+	if err := client.IgnoreNotFound(k.Client.Status().Update(k.Context(), pod)); !apierrors.IsConflict(err) {
+		k.must(err)
+	}
 }
 
 // until has the kubelet work until a condition holds.
