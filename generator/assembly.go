@@ -56,14 +56,7 @@ func assembler(view *v1.MarkdownView, files layout) *corev1ac.ContainerApplyConf
 		WithCommand("sh", "-ec", assemblyScript).
 		WithArgs(arguments...).
 		WithTerminationMessagePolicy(corev1.TerminationMessageFallbackToLogsOnError).
-		WithResources(corev1ac.ResourceRequirements().
-			WithRequests(corev1.ResourceList{
-				corev1.ResourceCPU:    resource.MustParse("10m"),
-				corev1.ResourceMemory: *resource.NewQuantity(assemblyMemory/2, resource.BinarySI),
-			}).
-			WithLimits(corev1.ResourceList{
-				corev1.ResourceMemory: *resource.NewQuantity(assemblyMemory, resource.BinarySI),
-			})).
+		WithResources(memoryOf(assemblyMemory/2, assemblyMemory)).
 		WithSecurityContext(restricted()).
 		WithVolumeMounts(
 			corev1ac.VolumeMount().WithName(pagesVolume).WithMountPath(partsMount).WithReadOnly(true),

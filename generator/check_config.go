@@ -131,6 +131,6 @@ func (c *checker) checkSiteURL() {
 		return
 	}
 	if _, ok := sitePath(c.config.SiteURL); !ok {
-		c.warnOfConfig(0, "site-url %.120q isn't a path of letters, digits and . _ ~ -: the static server answers at / only, so a gateway has to take the path off", c.config.SiteURL)
+		c.warnOfConfig(0, "site-url %.120q isn't a path of letters, digits and . _ ~ - beside /.markdown-view: the static server answers at / only, so a gateway has to take the path off", c.config.SiteURL)
 	}
 }

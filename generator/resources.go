@@ -51,12 +51,17 @@ func memoryLimit(estimate int64) int64 {
 // resources asks for enough to build the book: half of the limit is what an ordinary
 // book takes. There is no CPU limit: it would only make the build slow.
 func resources(n need) *corev1ac.ResourceRequirementsApplyConfiguration {
+	return memoryOf(n.limit/2, n.limit)
+}
+
+// memoryOf asks for little processor time, and for memory, in bytes.
+func memoryOf(request, limit int64) *corev1ac.ResourceRequirementsApplyConfiguration {
 	return corev1ac.ResourceRequirements().
 		WithRequests(corev1.ResourceList{
 			corev1.ResourceCPU:    resource.MustParse("10m"),
-			corev1.ResourceMemory: *resource.NewQuantity(n.limit/2, resource.BinarySI),
+			corev1.ResourceMemory: *resource.NewQuantity(request, resource.BinarySI),
 		}).
 		WithLimits(corev1.ResourceList{
-			corev1.ResourceMemory: *resource.NewQuantity(n.limit, resource.BinarySI),
+			corev1.ResourceMemory: *resource.NewQuantity(limit, resource.BinarySI),
 		})
 }

@@ -24,10 +24,11 @@ const (
 	// DefaultServerImage serves views with spec.staticServer that name no image.
 	DefaultServerImage = "nginx:1.30.5-alpine-slim"
 
+	ownPath = "/.markdown-view"
 	// RevisionPath is where such a view answers with the revision that it serves.
-	RevisionPath = "/.markdown-view/revision"
+	RevisionPath = ownPath + "/revision"
 	// HealthPath is where it answers as soon as it serves.
-	HealthPath = "/.markdown-view/health"
+	HealthPath = ownPath + "/health"
 
 	serverVolume  = "server"
 	scratchVolume = "scratch"
@@ -122,15 +123,20 @@ const belowPath = `    rewrite "^@path@/(.*)$" "/$1";
 `
 
 // sitePath is the path of site-url without its last slash, which may be all of it; ok is
-// false if that isn't one that nginx can be told as it is.
+// false if that isn't one that nginx can be told as it is, or is among the server's own.
 func sitePath(siteURL string) (p string, ok bool) {
 	at, err := url.Parse(siteURL)
 	if err != nil {
 		return "", false
 	}
 	p = strings.TrimSuffix(path.Clean("/"+at.Path), "/")
-	return p, plainPath.MatchString(p)
+	isOwn := p == ownPath || strings.HasPrefix(p, ownPath+"/")
+	return p, len(p) <= maxSitePath && plainPath.MatchString(p) && !isOwn
 }
+
+// maxSitePath is the most bytes that the path of site-url may have: nginx takes 4,096 in
+// one parameter.
+const maxSitePath = 1024
 
 // plainPath matches paths that neither nginx nor a regular expression takes for anything
 // else, but for dots.
@@ -174,14 +180,7 @@ func server(view *v1.MarkdownView) *corev1ac.ContainerApplyConfiguration {
 		WithCommand("nginx").
 		WithArgs("-e", "stderr", "-c", path.Join(serverFolder, serverConfig), "-g", "daemon off;").
 		WithTerminationMessagePolicy(corev1.TerminationMessageFallbackToLogsOnError).
-		WithResources(corev1ac.ResourceRequirements().
-			WithRequests(corev1.ResourceList{
-				corev1.ResourceCPU:    resource.MustParse("10m"),
-				corev1.ResourceMemory: *resource.NewQuantity(serverMemory/4, resource.BinarySI),
-			}).
-			WithLimits(corev1.ResourceList{
-				corev1.ResourceMemory: *resource.NewQuantity(serverMemory, resource.BinarySI),
-			})).
+		WithResources(memoryOf(serverMemory/4, serverMemory)).
 		WithSecurityContext(restricted()).
 		WithVolumeMounts(
 			corev1ac.VolumeMount().WithName(buildVolume).WithMountPath(buildFolder).WithReadOnly(true),

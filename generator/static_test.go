@@ -129,7 +129,8 @@ func TestTheStaticServerKnowsItsFolderAndPath(t *testing.T) {
 
 // What a book says ends up in a configuration of nginx: nothing but plain paths may.
 func TestNoSiteURLBecomesADirective(t *testing.T) {
-	for _, siteURL := range []string{"/a;b/", "/a b/", `/a"b/`, "/a{1}/", "/a$uri/", "/a\\nb/", "/a%0ab/", "/(a|b)/", "/é/", "::"} {
+	for _, siteURL := range []string{"/a;b/", "/a b/", `/a"b/`, "/a{1}/", "/a$uri/", "/a\\nb/", "/a%0ab/", "/(a|b)/", "/é/", "::",
+		"/.markdown-view/", "/.markdown-view/health", "/.markdown-view/x/../", "/" + strings.Repeat("a", 2000)} {
 		view := staticView()
 		view.Spec.BookToml = "[output.html]\nsite-url = \"" + strings.ReplaceAll(siteURL, `"`, `\"`) + "\""
 		output := mustGenerate(t, view)

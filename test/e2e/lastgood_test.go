@@ -15,8 +15,21 @@ import (
 // TestLostPodsOfTheLastGoodPagesAreReplaced makes an edit that mdBook fails on, and then
 // takes pods away and asks for more: they can't start with the pages of the edit.
 func TestLostPodsOfTheLastGoodPagesAreReplaced(t *testing.T) {
-	f := newFixture(t)
-	f.serve("The old page", quick)
+	t.Parallel()
+	t.Run("which mdBook serves", func(t *testing.T) { lostPodsAreReplaced(newFixture(t), quick) })
+	t.Run("which a static server serves", func(t *testing.T) {
+		f := newFixture(t)
+		f.needsGateway() // of which it is the image
+		lostPodsAreReplaced(f, quick, static)
+	})
+}
+
+// static has a view served by a static server.
+func static(view *v1.MarkdownView) { view.Spec.StaticServer = &v1.StaticServer{} }
+
+func lostPodsAreReplaced(f *fixture, changes ...func(*v1.MarkdownView)) {
+	f.Helper()
+	f.serve("The old page", changes...)
 	site := f.site()
 	site.Shows("/", "The old page")
 	only := f.pod()
@@ -43,10 +56,10 @@ func TestLostPodsOfTheLastGoodPagesAreReplaced(t *testing.T) {
 	answers := reader.End()
 	for _, a := range answers {
 		if a.Failed != "" || !strings.Contains(a.Body, "The old page") {
-			t.Errorf("at %s: %s%s", a.At, a.Failed, a.Body)
+			f.Errorf("at %s: %s%s", a.At, a.Failed, a.Body)
 		}
 	}
-	t.Logf("%d answers, %d failed", len(answers), len(viewer.Failures(answers)))
+	f.Logf("%d answers, %d failed", len(answers), len(viewer.Failures(answers)))
 
 	f.change(func(view *v1.MarkdownView) { view.Spec.BookToml = "" })
 	f.ready()

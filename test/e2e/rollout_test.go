@@ -7,6 +7,7 @@ import (
 	"time"
 
 	v1 "github.com/zoetrope/markdown-view/api/v1"
+	"github.com/zoetrope/markdown-view/generator"
 	"github.com/zoetrope/markdown-view/test/viewer"
 )
 
@@ -74,6 +75,32 @@ func atLeast(r *viewer.Reader, count int) string {
 
 // TestPodsStopWithinSeconds tries it again where it takes longer: the node may be busy with
 // other pods.
+// TestAnotherServerLosesNoRequest has a view served by a static server, and by mdBook again.
+func TestAnotherServerLosesNoRequest(t *testing.T) {
+	f := newFixture(t)
+	f.needsGateway() // of which it is the image
+	f.serve("The page")
+	site := f.site()
+	site.Shows("/", "The page")
+	reader := site.Reader("/")
+	f.eventually("two seconds of reading", func() string { return atLeast(reader, 20) })
+	f.change(static)
+	f.ready()
+	site.Shows(generator.RevisionPath, f.pod().Annotations[v1.RevisionAnnotation])
+	f.change(func(view *v1.MarkdownView) { view.Spec.StaticServer = nil })
+	f.ready()
+	seen := reader.Count()
+	// Longer than the old pods have left.
+	f.eventually("ten more seconds of reading", func() string { return atLeast(reader, seen+100) })
+	answers := reader.End()
+	for _, a := range answers {
+		if a.Failed != "" || !strings.Contains(a.Body, "The page") {
+			t.Errorf("at %s: %s%.300s", a.At.Format(time.StampMilli), a.Failed, a.Body)
+		}
+	}
+	t.Logf("%d answers, %d failed", len(answers), len(viewer.Failures(answers)))
+}
+
 func TestPodsStopWithinSeconds(t *testing.T) {
 	const tries, most = 3, 15 * time.Second
 	f := newFixture(t)

@@ -12,7 +12,8 @@ import (
 // assemblyFailure covers the init container that assembles large files: its image may
 // lack a shell.
 func assemblyFailure(pod *corev1.Pod) string {
-	for _, status := range pod.Status.InitContainerStatuses {
+	for i := range pod.Status.InitContainerStatuses {
+		status := backedOff("init container", &pod.Status.InitContainerStatuses[i])
 		waiting := status.State.Waiting
 		if status.Name != generator.AssemblerName || waiting == nil || waiting.Reason == "PodInitializing" {
 			continue

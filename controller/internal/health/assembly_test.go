@@ -26,6 +26,10 @@ func TestAssemblyFailure(t *testing.T) {
 			waiting("CreateContainerError", "no such file", nil),
 			"pod can't assemble large files: CreateContainerError: no such file; its image needs sh, cp, cat and mkdir for it",
 		},
+		"it has failed, and is started again later": {
+			corev1.ContainerStatus{Name: "assemble", State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 1, Message: "cp: no space left"}}},
+			"pod can't assemble large files: CrashLoopBackOff, last exit code 1: cp: no space left; its image needs sh, cp, cat and mkdir for it",
+		},
 		"an image that can't be pulled": {
 			waiting("ErrImagePull", "no such host", nil),
 			"pod can't assemble large files: ErrImagePull: no such host",

@@ -52,7 +52,7 @@ func containerFailure(pod *corev1.Pod) string {
 		statuses []corev1.ContainerStatus
 	}{{"init container", pod.Status.InitContainerStatuses}, {"container", pod.Status.ContainerStatuses}} {
 		for i := range containers.statuses {
-			status := &containers.statuses[i]
+			status := backedOff(containers.kind, &containers.statuses[i])
 			waiting := status.State.Waiting
 			if waiting == nil || waiting.Reason == "ContainerCreating" || waiting.Reason == "PodInitializing" {
 				continue
@@ -61,6 +61,26 @@ func containerFailure(pod *corev1.Pod) string {
 		}
 	}
 	return ""
+}
+
+// backedOff returns the status of an init container that has failed as that of one which
+// waits to be started again. Unlike with other containers the kubelet goes on reporting it as
+// terminated meanwhile; and while it runs once more it isn't known to do better.
+func backedOff(kind string, status *corev1.ContainerStatus) *corev1.ContainerStatus {
+	if kind != "init container" || status.State.Waiting != nil {
+		return status
+	}
+	end := status.State.Terminated
+	if end == nil {
+		end = status.LastTerminationState.Terminated
+	}
+	if end == nil || end.ExitCode == 0 || status.Ready {
+		return status
+	}
+	waiting := *status
+	waiting.State = corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff"}}
+	waiting.LastTerminationState.Terminated = end
+	return &waiting
 }
 
 // builderContainer runs mdBook, which serves the book or, in an init container, builds it.

@@ -19,6 +19,8 @@ func TestFailuresOfAPodWhoseSiteIsBuiltFirst(t *testing.T) {
 	ended := corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{Reason: "Completed"}}
 	failed := status("mdbook", waits("CrashLoopBackOff"))
 	failed.LastTerminationState = corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 101, Message: "ERROR no such chapter"}}
+	again := failed
+	again.State = runs
 	tests := map[string]struct {
 		init   []corev1.ContainerStatus
 		server corev1.ContainerState
@@ -26,6 +28,14 @@ func TestFailuresOfAPodWhoseSiteIsBuiltFirst(t *testing.T) {
 	}{
 		"mdBook fails": {
 			[]corev1.ContainerStatus{failed}, waits("PodInitializing"),
+			"pod CrashLoopBackOff, last exit code 101: ERROR no such chapter",
+		},
+		"mdBook has failed, and is started again later": {
+			[]corev1.ContainerStatus{status("mdbook", corev1.ContainerState{Terminated: failed.LastTerminationState.Terminated})}, waits("PodInitializing"),
+			"pod CrashLoopBackOff, last exit code 101: ERROR no such chapter",
+		},
+		"mdBook has failed, and is at work again": {
+			[]corev1.ContainerStatus{again}, waits("PodInitializing"),
 			"pod CrashLoopBackOff, last exit code 101: ERROR no such chapter",
 		},
 		"volumes that aren't there yet": {

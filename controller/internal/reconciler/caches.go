@@ -95,7 +95,9 @@ func stripPod(object any) (any, error) {
 	if !ok {
 		return object, nil
 	}
-	maps.DeleteFunc(pod.Annotations, func(key, _ string) bool { return !strings.HasPrefix(key, v1.GroupVersion.Group+"/") })
+	maps.DeleteFunc(pod.Annotations, func(key, _ string) bool {
+		return !strings.HasPrefix(key, v1.GroupVersion.Group+"/") || key == v1.ServerConfigAnnotation
+	})
 	*pod = corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: apply.Word(pod.Namespace), Name: pod.Name, UID: pod.UID, ResourceVersion: pod.ResourceVersion,
