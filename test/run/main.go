@@ -83,7 +83,7 @@ type step struct {
 
 // show is the script.
 func (d *demo) show(ctx context.Context) error {
-	return d.steps(ctx, []step{
+	steps := []step{
 		{"installing the CustomResourceDefinition and the controller's rights", d.install},
 		{"starting the controller, with just these rights", d.startController},
 		{"watching MarkdownViews", d.watch},
@@ -93,8 +93,11 @@ func (d *demo) show(ctx context.Context) error {
 		{"waiting for the MarkdownViews to become Healthy", d.healthy},
 		{"breaking a Deployment, as a person might", d.breakDeployment},
 		{"waiting for its repair", d.repaired},
-		{"serving the book of hello on this machine", d.serve},
-	})
+	}
+	if d.mdbook() != "" {
+		steps = append(steps, step{"serving the book of hello on this machine", d.serve})
+	}
+	return d.steps(ctx, steps)
 }
 
 // steps says what is being done, again while it lasts, and how long it took.

@@ -12,14 +12,19 @@ import (
 	"github.com/zoetrope/markdown-view/test/cluster/supervise"
 )
 
-// serve has a local mdBook serve what the pods of a view would, if there is one.
-func (d *demo) serve(ctx context.Context) error {
-	mdbook, err := exec.LookPath(filepath.Join(d.repository, "bin", "mdbook"))
-	if err != nil {
-		if mdbook, err = exec.LookPath("mdbook"); err != nil {
-			return nil //nolint:nilerr // the last words say how to get it
+// mdbook is where mdBook is; empty if it isn't at hand, and the last words say how to get it.
+func (d *demo) mdbook() string {
+	for _, name := range []string{filepath.Join(d.repository, "bin", "mdbook"), "mdbook"} {
+		if path, err := exec.LookPath(name); err == nil {
+			return path
 		}
 	}
+	return ""
+}
+
+// serve has a local mdBook serve what the pods of a view would.
+func (d *demo) serve(ctx context.Context) error {
+	mdbook := d.mdbook()
 	var config net.ListenConfig
 	listener, err := config.Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
