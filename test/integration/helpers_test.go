@@ -52,7 +52,7 @@ func newCluster(t *testing.T) *fixture {
 	t.Helper()
 	clustertest.Need(t, shared, cluster.Faults, cluster.Controllers, cluster.SimulatedNodes, cluster.RequestLog)
 	t.Parallel()
-	p, err := product.Install(t.Context(), clustertest.Start(t, cluster.Options{
+	p, err := installed.InstallIn(t.Context(), clustertest.Start(t, cluster.Options{
 		Nodes: 1,
 		// A node that isn't heard of during a fault is no fault: simulated pods
 		// don't get ready again as those of a kubelet do.

@@ -55,21 +55,28 @@ func Install(ctx context.Context, c *cluster.Cluster) (*Product, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Product{Cluster: c, Repository: repository, Programs: c.Folder()}
-	if p.Client, err = NewClient(c.Config); err != nil {
-		return nil, err
-	}
-	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: Namespace}}
-	if err := p.Client.Create(ctx, namespace); err != nil {
-		return nil, err
-	}
-	if err := p.ApplyRoles(ctx); err != nil {
-		return nil, err
-	}
-	if err := p.ApplyCRD(ctx); err != nil {
+	p, err := (&Product{Repository: repository, Programs: c.Folder()}).InstallIn(ctx, c)
+	if err != nil {
 		return nil, err
 	}
 	return p, p.build(ctx)
+}
+
+// InstallIn does in another cluster what Install does, with the programs that are built.
+func (p *Product) InstallIn(ctx context.Context, c *cluster.Cluster) (*Product, error) {
+	there := &Product{Cluster: c, Repository: p.Repository, Programs: p.Programs}
+	var err error
+	if there.Client, err = NewClient(c.Config); err != nil {
+		return nil, err
+	}
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: Namespace}}
+	if err := there.Client.Create(ctx, namespace); err != nil {
+		return nil, err
+	}
+	if err := there.ApplyRoles(ctx); err != nil {
+		return nil, err
+	}
+	return there, there.ApplyCRD(ctx)
 }
 
 // NewClient returns a client that knows MarkdownViews.
