@@ -16,6 +16,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -163,7 +164,7 @@ func (v *soakView) isntServed() string {
 	revision := deployment.Spec.Template.Annotations[v1.RevisionAnnotation]
 	var pods corev1.PodList
 	v.tenant.must(v.tenant.Client.List(v.tenant.Context(), &pods, client.InNamespace(v.tenant.namespace), client.MatchingLabels(generator.Labels(v.name))))
-	serving := int32(0)
+	serving, counted := int32(0), ""
 	for i := range pods.Items {
 		pod := &pods.Items[i]
 		if pod.DeletionTimestamp != nil {
@@ -174,10 +175,18 @@ func (v *soakView) isntServed() string {
 		}
 		if slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool { return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue }) {
 			serving++
+			counted += fmt.Sprintf("\n%s of %s, since %s", pod.Name, metav1.GetControllerOfNoCopy(pod).Name, pod.CreationTimestamp.UTC())
 		}
 	}
 	if serving != v.replicas {
-		return fmt.Sprintf("%d pods serve, not %d", serving, v.replicas)
+		var sets appsv1.ReplicaSetList
+		v.tenant.must(v.tenant.Client.List(v.tenant.Context(), &sets, client.InNamespace(v.tenant.namespace), client.MatchingLabels(generator.Labels(v.name))))
+		for i := range sets.Items {
+			set := &sets.Items[i]
+			counted += fmt.Sprintf("\nReplicaSet %s of %s, being deleted: %t, %d replicas of %d", set.Name,
+				metav1.GetControllerOf(set).UID, set.DeletionTimestamp != nil, set.Status.Replicas, *set.Spec.Replicas)
+		}
+		return fmt.Sprintf("%d pods serve, not %d: %s\nthe Deployment is %s", serving, v.replicas, counted, deployment.UID)
 	}
 	return ""
 }

@@ -80,8 +80,7 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, opt
 	r.room = newBookRoom(bookRoomBytes)
 	c, err := ctrl.NewControllerManagedBy(mgr).
 		Named(ControllerName).
-		For(&v1.MarkdownView{}, builder.WithPredicates(
-			predicate.Or[client.Object](predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}))).
+		For(&v1.MarkdownView{}, builder.WithPredicates(predicate.Funcs{UpdateFunc: viewChanged})).
 		Watches(&corev1.ConfigMap{}, r.enqueueView("ConfigMap", r.viewsOfOurs)).
 		Watches(&appsv1.Deployment{}, r.enqueueView("Deployment", viewOf)).
 		Watches(&corev1.Service{}, r.enqueueView("Service", viewOf)).
@@ -119,6 +118,14 @@ var indexes = []struct {
 	{&v1.MarkdownView{}, accountIndex, accountOf},
 	{&corev1.ConfigMap{}, apply.ViewIndex, apply.ViewOf},
 	{&corev1.Pod{}, apply.ViewIndex, apply.ViewOf},
+}
+
+// viewChanged reports whether a view is to be looked at: not for what we write ourselves, the
+// status. One that was replaced while no watch told is another view, and often of the same
+// generation.
+func viewChanged(e event.UpdateEvent) bool {
+	return e.ObjectOld.GetUID() != e.ObjectNew.GetUID() ||
+		predicate.GenerationChangedPredicate{}.Update(e) || predicate.AnnotationChangedPredicate{}.Update(e)
 }
 
 // viewOf finds the view of an object that carries our labels, which stay with it

@@ -222,6 +222,27 @@ func TestViewIsWokenByItsInputs(t *testing.T) {
 	}
 }
 
+// TestViewEventsOfNoInterestAreLeftOut has a view be written by ourselves.
+func TestViewEventsOfNoInterestAreLeftOut(t *testing.T) {
+	before := &v1.MarkdownView{ObjectMeta: metav1.ObjectMeta{Name: "docs", UID: "1", Generation: 1}}
+	for what, test := range map[string]struct {
+		change func(*v1.MarkdownView)
+		want   bool
+	}{
+		"its status was written":          {func(v *v1.MarkdownView) { v.Status.ObservedGeneration = 1 }, false},
+		"it was edited":                   {func(v *v1.MarkdownView) { v.Generation = 2 }, true},
+		"it is annotated":                 {func(v *v1.MarkdownView) { v.Annotations = map[string]string{"a": "b"} }, true},
+		"it was replaced, and nobody saw": {func(v *v1.MarkdownView) { v.UID = "2" }, true},
+	} {
+		after := before.DeepCopy()
+		test.change(after)
+		after.ResourceVersion = "2"
+		if got := viewChanged(event.UpdateEvent{ObjectOld: before, ObjectNew: after}); got != test.want {
+			t.Errorf("%s: %t, want %t", what, got, test.want)
+		}
+	}
+}
+
 // TestPodEventsOfNoInterestAreLeftOut has a pod be scheduled, which views don't tell of.
 func TestPodEventsOfNoInterestAreLeftOut(t *testing.T) {
 	pod := func(change func(*corev1.Pod)) *corev1.Pod {
