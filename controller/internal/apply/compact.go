@@ -195,12 +195,19 @@ func ownedFields(object client.Object) *fieldpath.Set {
 	return owned
 }
 
-// generatedFor reports whether an object names a view as its controller. Who forges that
-// names one that is there, which removes what it doesn't want, or has it garbage
-// collected.
+// generatedFor reports whether an object names a view as its controller, and has a name of
+// that view's objects, of which there are few. Who forges that names a view that is there,
+// which removes what it doesn't want, or has it garbage collected.
 func generatedFor(object client.Object) bool {
 	owner := metav1.GetControllerOfNoCopy(object)
-	return owner != nil && owner.Kind == v1.Kind
+	if owner == nil || owner.Kind != v1.Kind {
+		return false
+	}
+	if _, isConfigMap := object.(*corev1.ConfigMap); !isConfigMap {
+		return object.GetName() == generator.ViewerName(owner.Name)
+	}
+	_, isCopy := generator.CutLast(object.GetName(), owner.Name)
+	return isCopy || generator.IsPagesName(object.GetName(), owner.Name)
 }
 
 // forgetAllBut keeps what tells whose an object is.

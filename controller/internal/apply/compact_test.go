@@ -26,15 +26,20 @@ func TestCompactLeavesLittleOfWhatAnyoneLabels(t *testing.T) {
 		others[fmt.Sprint("example.com/", i)] = strings.Repeat("x", 250)
 	}
 	for what, object := range map[string]client.Object{
-		"pages":                    &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{OwnerReferences: ours}, Data: map[string]string{"a.md": large}, BinaryData: map[string][]byte{"a.png": []byte(large)}},
-		"annotations":              &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{OwnerReferences: ours, Annotations: maps.Clone(others)}},
-		"labels":                   &corev1.Service{ObjectMeta: metav1.ObjectMeta{OwnerReferences: ours, Labels: maps.Clone(others)}},
-		"a last-applied page":      &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{OwnerReferences: ours, Annotations: map[string]string{corev1.LastAppliedConfigAnnotation: large}}},
-		"others' fields":           &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{OwnerReferences: ours, ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "x", FieldsV1: metav1.NewFieldsV1(`{"f:` + large + `":{}}`)}}}},
-		"forged fields of ours":    &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{ManagedFields: []metav1.ManagedFieldsEntry{{Manager: generator.FieldManager, Operation: "Apply", FieldsV1: metav1.NewFieldsV1(`{"f:` + large + `":{}}`)}}}},
-		"keys of no view's":        &corev1.ConfigMap{Data: map[string]string{large: ""}},
-		"a template of no view's":  &appsv1.Deployment{Spec: appsv1.DeploymentSpec{Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{"x": large}}}}},
-		"a Service of no view's":   &corev1.Service{Spec: corev1.ServiceSpec{ExternalName: large}},
+		"pages":                     &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{OwnerReferences: ours}, Data: map[string]string{"a.md": large}, BinaryData: map[string][]byte{"a.png": []byte(large)}},
+		"annotations":               &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{OwnerReferences: ours, Annotations: maps.Clone(others)}},
+		"labels":                    &corev1.Service{ObjectMeta: metav1.ObjectMeta{OwnerReferences: ours, Labels: maps.Clone(others)}},
+		"a last-applied page":       &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{OwnerReferences: ours, Annotations: map[string]string{corev1.LastAppliedConfigAnnotation: large}}},
+		"others' fields":            &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{OwnerReferences: ours, ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "x", FieldsV1: metav1.NewFieldsV1(`{"f:` + large + `":{}}`)}}}},
+		"forged fields of ours":     &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{ManagedFields: []metav1.ManagedFieldsEntry{{Manager: generator.FieldManager, Operation: "Apply", FieldsV1: metav1.NewFieldsV1(`{"f:` + large + `":{}}`)}}}},
+		"keys of no view's":         &corev1.ConfigMap{Data: map[string]string{large: ""}},
+		"a template of no view's":   &appsv1.Deployment{Spec: appsv1.DeploymentSpec{Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{"x": large}}}}},
+		"a Service of no view's":    &corev1.Service{Spec: corev1.ServiceSpec{ExternalName: large}},
+		"a Service of another name": &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "docs", OwnerReferences: ours}, Spec: corev1.ServiceSpec{ExternalName: large}},
+		"a template of another name": &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: "viewer-other", OwnerReferences: ours}, Spec: appsv1.DeploymentSpec{
+			Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{"x": large}}},
+		}},
+		"keys of another name":     &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "markdowns-docs.x", OwnerReferences: ours}, Data: map[string]string{large: ""}},
 		"finalizers, and managers": &corev1.Service{ObjectMeta: metav1.ObjectMeta{OwnerReferences: ours, Finalizers: []string{large}}},
 	} {
 		t.Run(what, func(t *testing.T) {

@@ -81,12 +81,35 @@ func pack(object any) (any, error) {
 func (p *InlinePages) stripView(object any) (any, error) {
 	if view, ok := object.(*v1.MarkdownView); ok && inlineBytes(view) == 0 {
 		view.ManagedFields, view.Labels, view.Finalizers, view.OwnerReferences = nil, nil, nil, nil
-		maps.DeleteFunc(view.Annotations, func(key, _ string) bool {
-			return key != v1.AdoptAnnotation && key != meta.ReconcileRequestAnnotation && !strings.HasPrefix(key, notify.AnnotationPrefix)
-		})
+		keepRead(view.Annotations)
 		p.take(view)
 	}
 	return object, nil
+}
+
+// maxAnnotationBytes is how much of a view's annotations is kept: anyone may write 256 KiB.
+const maxAnnotationBytes = 4 << 10
+
+// keepRead keeps of a view's annotations those that are read, as far as there is room:
+// first those that say what to do, then those of its events, by their names.
+func keepRead(annotations map[string]string) {
+	read := []string{v1.AdoptAnnotation, meta.ReconcileRequestAnnotation}
+	for _, key := range slices.Sorted(maps.Keys(annotations)) {
+		if strings.HasPrefix(key, notify.AnnotationPrefix) {
+			read = append(read, key)
+		}
+	}
+	kept := map[string]string{}
+	room := maxAnnotationBytes
+	for _, key := range read {
+		if value, there := annotations[key]; there && len(key)+len(value) <= room {
+			kept[key], room = value, room-len(key)-len(value)
+		}
+	}
+	maps.DeleteFunc(annotations, func(key, _ string) bool {
+		_, isKept := kept[key]
+		return !isKept
+	})
 }
 
 // stripPod keeps what the health of a view is read off: of a pod that is ready, that it is.

@@ -151,6 +151,7 @@ func TestCacheKeepsOfViewsWhatIsRead(t *testing.T) {
 			corev1.LastAppliedConfigAnnotation: "its pages", "large": "x",
 			v1.AdoptAnnotation: "true", "reconcile.fluxcd.io/requestedAt": "now", "event.toolkit.fluxcd.io/team": "a",
 			inlineBytesAnnotation: "999",
+			"event.toolkit.fluxcd.io/large": strings.Repeat("x", 100<<10),
 		},
 	}}
 	for object, by := range CacheOptions(nil, nil, NewInlinePages()).ByObject {
