@@ -96,10 +96,20 @@ func (a *Applier) newCopy(ctx context.Context, view *v1.MarkdownView, pages, rev
 			data[name] = text
 		}
 	}
+	applied, err := corev1ac.ExtractConfigMap(live, generator.FieldManager)
+	if err != nil {
+		return nil, fmt.Errorf("read the managed fields of ConfigMap %s: %w", pages, err)
+	}
 	common := generator.CommonMetadata(view)
 	configMap := corev1ac.ConfigMap(generator.LastPagesName(pages, view.Name), view.Namespace).
 		WithLabels(common.Labels).
-		WithAnnotations(common.Annotations).
+		WithAnnotations(common.Annotations)
+	if metadata := applied.ObjectMetaApplyConfiguration; metadata != nil {
+		// What a patch has added: what let the pages pass a policy has their copy pass it, too.
+		configMap.WithLabels(metadata.Labels).WithAnnotations(metadata.Annotations)
+	}
+	configMap.
+		WithLabels(generator.Labels(view.Name)).
 		WithAnnotations(map[string]string{v1.LastServedAnnotation: revision}).
 		WithOwnerReferences(ownerOf(view)).
 		WithData(data)

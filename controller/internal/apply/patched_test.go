@@ -162,7 +162,10 @@ func TestPatchedValuesAreSentAsTheyAre(t *testing.T) {
 func TestPatchesStayWhileTheLastGoodPagesAreServed(t *testing.T) {
 	f := newFixture(t)
 	f.view.Spec.CommonMetadata = &v1.CommonMetadata{Labels: map[string]string{"team": "docs"}, Annotations: map[string]string{"a": "b"}}
-	f.view.Spec.Patches = []v1.Patch{{Patch: "spec: {replicas: 3, template: {spec: {priorityClassName: low}}}", Target: &v1.PatchTarget{Kind: "Deployment"}}}
+	f.view.Spec.Patches = []v1.Patch{
+		{Patch: "spec: {replicas: 3, template: {spec: {priorityClassName: low}}}", Target: &v1.PatchTarget{Kind: "Deployment"}},
+		{Patch: "metadata: {labels: {cost-center: x}, annotations: {c: d}}", Target: &v1.PatchTarget{Kind: "ConfigMap"}},
+	}
 	served, _ := f.shards()
 	if copies := f.change("a.md", large("A"), served); len(copies) != 1 {
 		t.Fatalf("copied: %v", copies)
@@ -184,7 +187,8 @@ func TestPatchesStayWhileTheLastGoodPagesAreServed(t *testing.T) {
 	var configMaps corev1.ConfigMapList
 	f.Must(f.Admin.List(t.Context(), &configMaps))
 	for _, configMap := range configMaps.Items {
-		if configMap.Labels["team"] != "docs" || configMap.Annotations["a"] != "b" {
+		// Copies, too: a policy may ask for them.
+		if configMap.Labels["team"] != "docs" || configMap.Annotations["a"] != "b" || configMap.Labels["cost-center"] != "x" || configMap.Annotations["c"] != "d" {
 			t.Errorf("%s has the labels %v and the annotations %v", configMap.Name, configMap.Labels, configMap.Annotations)
 		}
 	}

@@ -82,7 +82,10 @@ func ServedMessage(deployment *appsv1.Deployment, revision string) string {
 // anything tells. Failures are those of pods that count.
 func Explain(unavailable string, deployment *appsv1.Deployment, pods []corev1.Pod, failures Failures) string {
 	cause := replicaFailure(deployment)
-	if deployment.Spec.Paused {
+	switch {
+	case deployment.DeletionTimestamp != nil: // no pod is made any more
+		cause = "the Deployment is being deleted, and waits for its finalizers: kubectl get deployment " + deployment.Name + " -o jsonpath={.metadata.finalizers}"
+	case deployment.Spec.Paused:
 		cause = "the Deployment is paused: kubectl rollout resume deployment " + deployment.Name
 	}
 	if cause == "" {

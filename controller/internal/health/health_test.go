@@ -259,6 +259,13 @@ func TestExplain(t *testing.T) {
 			})},
 			failures: All, want: "not yet: pod runs, but its readiness probe fails: GET /docs/ on port 8080",
 		},
+		"one that a finalizer holds explains the others": {
+			change: func(d *appsv1.Deployment) {
+				quota(d)
+				d.Name, d.DeletionTimestamp = "viewer-docs", new(metav1.Now())
+			}, failures: All,
+			want: "not yet: the Deployment is being deleted, and waits for its finalizers: kubectl get deployment viewer-docs -o jsonpath={.metadata.finalizers}",
+		},
 		"a paused Deployment explains the others": {
 			change: func(d *appsv1.Deployment) { quota(d); d.Name, d.Spec.Paused = "viewer-docs", true }, failures: All,
 			want: "not yet: the Deployment is paused: kubectl rollout resume deployment viewer-docs",
