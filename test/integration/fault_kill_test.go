@@ -53,10 +53,46 @@ func TestTheControllerIsKilledAtEveryStep(t *testing.T) {
 			f.consistent(name)
 		}
 	}
+	f.abandoned(proxy, controller)
+}
+
+// abandoned kills the controller when it has written the second of two ConfigMaps of a view,
+// and no status says so. Nobody wants that ConfigMap any more when the next one comes.
+func (f *fixture) abandoned(proxy *deadlyProxy, controller *cluster.Component) {
+	f.Helper()
+	for name, change := range map[string]func(){
+		"smaller": func() {
+			update(f, &v1.MarkdownView{}, "smaller", func(v *v1.MarkdownView) { v.Spec.Markdowns = f.view("smaller").Spec.Markdowns })
+		},
+		"deleted": func() { f.must(f.Client.Delete(f.Context(), f.view("deleted"))) },
+	} {
+		proxy.arm(controller, 2, true)
+		f.create(f.largeView(name))
+		f.dead(controller)
+		if !f.get(&corev1.ConfigMap{}, "markdowns-"+name+".1") || f.get(&appsv1.Deployment{}, "viewer-"+name) {
+			f.Errorf("%s: it wasn't killed between ConfigMaps and Deployment", name)
+		}
+		change()
+		f.must(controller.Start(f.Context()))
+		f.eventually("what nobody wants to go", func() string {
+			if f.get(&corev1.ConfigMap{}, "markdowns-"+name+".1") {
+				return "it is there"
+			}
+			return ""
+		})
+	}
+	f.ready("smaller")
+	f.consistent("smaller")
 }
 
 // revive waits until the controller is dead, and starts it again.
 func (f *fixture) revive(controller *cluster.Component) {
+	f.Helper()
+	f.dead(controller)
+	f.must(controller.Start(f.Context()))
+}
+
+func (f *fixture) dead(controller *cluster.Component) {
 	f.Helper()
 	f.eventually("the controller's death", func() string {
 		if state, err := controller.State(f.Context()); err != nil || state.Running {
@@ -64,7 +100,6 @@ func (f *fixture) revive(controller *cluster.Component) {
 		}
 		return ""
 	})
-	f.must(controller.Start(f.Context()))
 }
 
 // consistent checks that a view's objects are there once, belong to it, and are

@@ -19,7 +19,9 @@ import (
 
 func TestAnExceededQuotaIsReportedAndHeals(t *testing.T) {
 	for resourceName, reason := range map[corev1.ResourceName]string{
+		"count/configmaps":       v1.ApplyFailedReason,
 		"count/deployments.apps": v1.ApplyFailedReason,
+		"services":               v1.ApplyFailedReason,
 		"pods":                   v1.RolloutFailedReason,
 	} {
 		t.Run(string(resourceName), func(t *testing.T) {

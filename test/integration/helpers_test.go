@@ -143,6 +143,14 @@ func (f *fixture) view(name string) *v1.MarkdownView {
 	}
 }
 
+// largeView returns a view with two pages that need two ConfigMaps.
+func (f *fixture) largeView(name string) *v1.MarkdownView {
+	view := f.view(name)
+	view.Spec.Markdowns["next.md"] = strings.Repeat("# Next\n", 90_000)
+	view.Spec.Markdowns["start.md"] = strings.Repeat("# Start\n", 90_000)
+	return view
+}
+
 // requests returns the controller's requests in the test's namespace, events
 // aside.
 func (f *fixture) requests(since cluster.Mark) []cluster.Request {

@@ -72,6 +72,7 @@ func TestViewsAreWrittenAsServiceAccounts(t *testing.T) {
 		"an account is deleted and made again":     anAccountIsDeletedAndMadeAgain,
 		"a view moves from one account to another": aViewMovesFromOneAccountToAnother,
 		"drift is left for an account":             driftIsLeftForAnAccount,
+		"writes that hang delay nobody else":       accountsThatHangDelayNobodyElse,
 	} {
 		t.Run(name, func(t *testing.T) {
 			test(fixtureIn(t, f.Product), fixtureIn(t, f.Product))

@@ -66,13 +66,10 @@ func (k *kubelet) start(pod *corev1.Pod) {
 	k.Helper()
 	status := corev1.ContainerStatus{Name: "mdbook", State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}
 	ready := corev1.ConditionTrue
-	for _, volume := range pod.Spec.Volumes {
-		if volume.ConfigMap == nil {
-			continue
-		}
+	for name, items := range mounted(pod) {
 		configMap := &corev1.ConfigMap{}
-		k.get(configMap, volume.ConfigMap.Name)
-		for _, item := range volume.ConfigMap.Items {
+		k.get(configMap, name)
+		for _, item := range items {
 			text, there := configMap.Data[item.Key]
 			if !there {
 				return // until it is
@@ -90,6 +87,24 @@ func (k *kubelet) start(pod *corev1.Pod) {
 	if err := client.IgnoreNotFound(k.Client.Status().Update(k.Context(), pod)); !apierrors.IsConflict(err) {
 		k.must(err)
 	}
+}
+
+// mounted are the ConfigMaps that a pod mounts, and what of them.
+func mounted(pod *corev1.Pod) map[string][]corev1.KeyToPath {
+	configMaps := map[string][]corev1.KeyToPath{}
+	for _, volume := range pod.Spec.Volumes {
+		if volume.ConfigMap != nil {
+			configMaps[volume.ConfigMap.Name] = volume.ConfigMap.Items
+		}
+		if volume.Projected != nil {
+			for _, source := range volume.Projected.Sources {
+				if source.ConfigMap != nil {
+					configMaps[source.ConfigMap.Name] = source.ConfigMap.Items
+				}
+			}
+		}
+	}
+	return configMaps
 }
 
 // until has the kubelet work until a condition holds.
@@ -194,6 +209,53 @@ func TestLostPodsOfTheLastGoodPagesAreReplaced(t *testing.T) {
 			return differs(fmt.Sprint(len(configMaps.Items)+len(k.pods())), "0")
 		})
 	}
+}
+
+// TestALargeBookReturnsToItsLastGoodPages has a bad edit make one ConfigMap of several, and a
+// pod of the earlier pages be lost.
+func TestALargeBookReturnsToItsLastGoodPages(t *testing.T) {
+	f := newCluster(t)
+	k := f.withKubelet()
+	f.controller("controller")
+	book := f.largeView("docs")
+	f.create(book)
+	k.ready()
+	if !f.get(&corev1.ConfigMap{}, "markdowns-docs.1") {
+		t.Fatal("it has only one ConfigMap")
+	}
+	update(f, &v1.MarkdownView{}, "docs", func(v *v1.MarkdownView) { v.Spec.Markdowns["next.md"] = "# Bad\n" })
+	k.until("the edit to fail", func() string {
+		for _, pod := range k.pods() {
+			if len(pod.Status.ContainerStatuses) > 0 && pod.Status.ContainerStatuses[0].State.Waiting != nil {
+				return ""
+			}
+		}
+		return "no pod crashes"
+	})
+	for _, pod := range k.pods() {
+		if pod.Status.ContainerStatuses[0].State.Running != nil {
+			f.must(f.Client.Delete(t.Context(), &pod, client.GracePeriodSeconds(0)))
+		}
+	}
+	k.until("a pod of the last good pages", func() string { return differs(k.serving(), "1") })
+	for _, pod := range k.pods() {
+		if pod.Annotations[v1.LastPagesAnnotation] != "true" {
+			continue
+		}
+		for name, items := range mounted(&pod) {
+			if len(items) > 0 && !strings.Contains(name, ".last") {
+				t.Errorf("a pod of the last good pages mounts %s", name)
+			}
+		}
+	}
+	update(f, &v1.MarkdownView{}, "docs", func(v *v1.MarkdownView) { v.Spec.Markdowns["next.md"] = "# Good\n" })
+	k.ready()
+	k.until("what isn't needed any more to be deleted", func() string {
+		if f.get(&corev1.ConfigMap{}, "markdowns-docs.1") || f.get(&corev1.ConfigMap{}, "markdowns-docs.last.1") {
+			return "it is there"
+		}
+		return ""
+	})
 }
 
 func TestTheNameOfACopyIsNotTaken(t *testing.T) {

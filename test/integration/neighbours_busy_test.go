@@ -5,10 +5,13 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	admissionv1 "k8s.io/api/admission/v1"
 	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -158,4 +161,33 @@ func hangsInManyNamespaces(f *fixture, served *sources) {
 		good.create(sourceView(good.namespace, name))
 		return [][]time.Duration{{good.seconds("a new source to be applied", func() bool { return good.get(&corev1.ConfigMap{}, "markdowns-"+name) })}}
 	})
+}
+
+// accountsThatHangDelayNobodyElse has thirty views, each of an account of its own, whose
+// writes hang in a webhook.
+func accountsThatHangDelayNobodyElse(hostile, other *fixture) {
+	const views = 30
+	other.account("docs-deployer")
+	other.deployer()
+	var asked atomic.Int32
+	hostile.Cleanup(hostile.webhookOn("configmaps", 10, func(r *http.Request, _ *admissionv1.AdmissionResponse) {
+		asked.Add(1)
+		<-r.Context().Done()
+	}))
+	hostile.probe()
+	probes := asked.Load()
+	for i := range views {
+		name := fmt.Sprint("docs-", i)
+		hostile.account(name, rbacv1.PolicyRule{APIGroups: []string{"", "apps"}, Resources: []string{"configmaps", "deployments", "services"}, Verbs: []string{"create", "patch", "delete"}})
+		view := hostile.view(name)
+		view.Spec.ServiceAccountName = name
+		hostile.create(view)
+	}
+	hostile.eventually("its views to keep the controller busy", func() string {
+		if writes := asked.Load() - probes; writes < workersOfANamespace {
+			return fmt.Sprintf("%d writes were tried", writes)
+		}
+		return ""
+	})
+	other.undelayed()
 }

@@ -150,7 +150,7 @@ func TestCacheKeepsOfViewsWhatIsRead(t *testing.T) {
 		Annotations: map[string]string{
 			corev1.LastAppliedConfigAnnotation: "its pages", "large": "x",
 			v1.AdoptAnnotation: "true", "reconcile.fluxcd.io/requestedAt": "now", "event.toolkit.fluxcd.io/team": "a",
-			inlineBytesAnnotation: "999",
+			inlineBytesAnnotation:           "999",
 			"event.toolkit.fluxcd.io/large": strings.Repeat("x", 100<<10),
 		},
 	}}

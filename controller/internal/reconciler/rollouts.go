@@ -21,8 +21,9 @@ type rolloutSlot struct {
 
 // rolloutLimiter limits how many views replace their pods at once: a release with
 // another viewer replaces those of all views. The slots are in the views' states, and a
-// slot that becomes free is given to the view that has waited longest, so that it isn't
-// lost if that view has no use for it any more: it is released in its turn.
+// slot that becomes free is given to the view that has waited longest, of namespaces in
+// turn: one with many views that make no progress holds back another's for one of them at
+// a time. It isn't lost if that view has no use for it any more: it is released in its turn.
 type rolloutLimiter struct {
 	// limit is how many slots there are; 0 means any number, and nobody waits.
 	limit  int
@@ -31,10 +32,12 @@ type rolloutLimiter struct {
 	wake chan event.GenericEvent
 
 	// What follows is under the lock of states. held and waiting count the views whose
-	// slots say so; queue has those that wait in their order, and some that don't any more.
-	held, waiting int
-	queue         []queued
-	tickets       uint64
+	// slots say so; queues has those that wait in their order, by namespace, and some that
+	// don't any more, places counts them, and turns are the namespaces, the next one first.
+	held, waiting, places int
+	queues                map[string][]queued
+	turns                 []string
+	tickets               uint64
 }
 
 // queued is a place in the queue, which is its view's only as long as that has the ticket.
@@ -47,7 +50,7 @@ type queued struct {
 func (q *queued) left() bool { return q.state.slot.ticket != q.ticket }
 
 func newRolloutLimiter(limit int, states *viewStates) rolloutLimiter {
-	return rolloutLimiter{limit: limit, states: states, wake: make(chan event.GenericEvent, 1024)}
+	return rolloutLimiter{limit: limit, states: states, wake: make(chan event.GenericEvent, 1024), queues: map[string][]queued{}}
 }
 
 // acquire reports whether a view may replace its pods now. If not, it waits, and inUse
@@ -119,33 +122,63 @@ func (l *rolloutLimiter) count(slot rolloutSlot, by int) {
 	}
 }
 
-// enqueue adds a place at the end. Those that were left are dropped once they are the
-// most, or a view that comes and goes while no slot becomes free would fill the memory.
-// The lock is held.
+// enqueue adds a place at the end of its namespace's. Those that were left are dropped once
+// they are the most, or a view that comes and goes while no slot becomes free would fill the
+// memory. The lock is held.
 func (l *rolloutLimiter) enqueue(place queued) {
-	if l.queue = append(l.queue, place); len(l.queue) > 2*l.waiting {
-		l.queue = slices.DeleteFunc(l.queue, func(q queued) bool { return q.left() })
+	namespace := place.view.Namespace
+	if len(l.queues[namespace]) == 0 {
+		l.turns = append(l.turns, namespace)
+	}
+	l.queues[namespace] = append(l.queues[namespace], place)
+	if l.places++; l.places > 2*l.waiting {
+		l.places = 0
+		l.turns = slices.DeleteFunc(l.turns, func(namespace string) bool {
+			left := slices.DeleteFunc(l.queues[namespace], func(q queued) bool { return q.left() })
+			l.places += len(left)
+			return l.setQueue(namespace, left)
+		})
 	}
 }
 
-// passOn gives a free slot to the view that has waited longest, and wakes it. The lock
-// is held.
+// setQueue notes who waits of a namespace, and reports whether nobody does. The lock is held.
+func (l *rolloutLimiter) setQueue(namespace string, queue []queued) (empty bool) {
+	if len(queue) == 0 {
+		delete(l.queues, namespace)
+		return true
+	}
+	l.queues[namespace] = queue
+	return false
+}
+
+// passOn gives a free slot to the view that has waited longest of the namespace whose turn
+// it is, and wakes it. The lock is held.
 func (l *rolloutLimiter) passOn() bool {
-	for len(l.queue) > 0 && l.queue[0].left() {
-		l.queue = l.queue[1:]
+	for len(l.turns) > 0 {
+		namespace := l.turns[0]
+		queue := l.queues[namespace]
+		if queue[0].left() {
+			l.places--
+			if l.setQueue(namespace, queue[1:]) {
+				l.turns = l.turns[1:]
+			}
+			continue
+		}
+		next := queue[0]
+		select {
+		case l.wake <- wakeUp(next.view):
+		default:
+			return false // full: each that is in it has a slot, and passes it on
+		}
+		l.places--
+		l.turns = l.turns[1:]
+		if !l.setQueue(namespace, queue[1:]) {
+			l.turns = append(l.turns, namespace)
+		}
+		l.set(next.state, rolloutSlot{held: true})
+		return true
 	}
-	if len(l.queue) == 0 {
-		return false
-	}
-	next := l.queue[0]
-	select {
-	case l.wake <- wakeUp(next.view):
-	default:
-		return false // full: each that is in it has a slot, and passes it on
-	}
-	l.queue = l.queue[1:]
-	l.set(next.state, rolloutSlot{held: true})
-	return true
+	return false
 }
 
 // wakeUp is the event that has a view reconciled.

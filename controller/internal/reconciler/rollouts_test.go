@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -157,6 +158,33 @@ func TestUnusedRolloutSlotIsPassedOn(t *testing.T) {
 	}
 }
 
+// TestNamespacesTakeTurnsAtRollouts has a tenant with many views, whose rollouts each take as
+// long as they may.
+func TestNamespacesTakeTurnsAtRollouts(t *testing.T) {
+	l := limited(1)
+	ask := func(namespace, name string) {
+		view := types.NamespacedName{Namespace: namespace, Name: name}
+		l.rolloutLimiter.acquire(view, l.states.of(view))
+	}
+	for i := range 100 {
+		ask("hostile", fmt.Sprint("docs-", i))
+	}
+	ask("other", "first")
+	ask("other", "second")
+	holds := types.NamespacedName{Namespace: "hostile", Name: "docs-0"}
+	var order []string
+	for range 5 {
+		l.rolloutLimiter.release(l.states.of(holds))
+		woken := <-l.wake
+		holds = client.ObjectKeyFromObject(woken.Object)
+		order = append(order, holds.String())
+	}
+	want := []string{"hostile/docs-1", "other/first", "hostile/docs-2", "other/second", "hostile/docs-3"}
+	if diff := cmp.Diff(want, order); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestRolloutSlotsWithoutLimit(t *testing.T) {
 	l := limited(0)
 	for _, name := range []string{"a", "b"} {
@@ -186,8 +214,8 @@ func TestManyWaitForARolloutSlot(t *testing.T) {
 		l.acquire("hostile")
 		l.release("hostile")
 	}
-	if len(l.queue) > 3*views {
-		t.Errorf("the queue has %d places for %d views", len(l.queue), l.waits())
+	if places := len(l.queues[""]); places > 3*views || places != l.places {
+		t.Errorf("the queue has %d places, or %d, for %d views", places, l.places, l.waits())
 	}
 	for i := range views {
 		if i >= slots {
@@ -200,7 +228,7 @@ func TestManyWaitForARolloutSlot(t *testing.T) {
 			t.Fatalf("%d slots of %d are held", l.held, slots)
 		}
 	}
-	if l.held != 0 || l.waits() != 0 || l.woken() != "" {
+	if l.held != 0 || l.waits() != 0 || l.woken() != "" || len(l.queues)+len(l.turns)+l.places != 0 {
 		t.Errorf("at rest %d slots are held, and %d views wait", l.held, l.waits())
 	}
 }
