@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -126,7 +127,10 @@ func (f *fixture) consistent(name string) {
 // deadlyProxy passes requests on to the API server, and kills the controller at one
 // of its writes.
 type deadlyProxy struct {
-	url string
+	url    string
+	server *httptest.Server
+	// isCut means that nothing is passed on.
+	isCut atomic.Bool
 
 	mu     sync.Mutex
 	victim *cluster.Component
@@ -151,6 +155,8 @@ func (f *fixture) deadlyProxy() *deadlyProxy {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		victim, after := p.count(r)
 		switch {
+		case p.isCut.Load():
+			panic(http.ErrAbortHandler)
 		case victim == nil:
 			forward.ServeHTTP(w, r)
 			return
@@ -162,9 +168,17 @@ func (f *fixture) deadlyProxy() *deadlyProxy {
 		}
 	}))
 	f.Cleanup(server.Close)
-	p.url = server.URL
+	p.url, p.server = server.URL, server
 	return p
 }
+
+// cut ends all connections, and lets nothing through until mend.
+func (p *deadlyProxy) cut() {
+	p.isCut.Store(true)
+	p.server.CloseClientConnections()
+}
+
+func (p *deadlyProxy) mend() { p.isCut.Store(false) }
 
 // arm has the proxy kill the victim at its n-th write from now.
 func (p *deadlyProxy) arm(victim *cluster.Component, n int, after bool) {

@@ -48,7 +48,7 @@ func fixtureIn(t *testing.T, p *product.Product) *fixture {
 }
 
 // newCluster starts a cluster for one test, with the product and no controller.
-func newCluster(t *testing.T) *fixture {
+func newCluster(t *testing.T, apiServerArgs ...string) *fixture {
 	t.Helper()
 	clustertest.Need(t, shared, cluster.Faults, cluster.Controllers, cluster.SimulatedNodes, cluster.RequestLog)
 	t.Parallel()
@@ -59,6 +59,7 @@ func newCluster(t *testing.T) *fixture {
 		Args: map[string][]string{
 			cluster.ControllerManager: {"--node-monitor-grace-period=1h"},
 			cluster.Etcd:              {"--quota-backend-bytes=8589934592"}, // large books fill the usual 2 GiB
+			cluster.APIServer:         apiServerArgs,
 		},
 	}))
 	if err != nil {

@@ -158,6 +158,7 @@ func (f *fixture) undelayed() {
 	f.Helper()
 	f.within(time.Second, func(view string) [][]time.Duration {
 		edits, repairs := f.latencies(view)
+		f.Logf("half of the edits take no longer than %s, of the repairs than %s", median(edits), median(repairs))
 		return [][]time.Duration{edits, repairs}
 	})
 }
