@@ -87,6 +87,14 @@ func TestUnavailableReason(t *testing.T) {
 			pods:       []corev1.Pod{pod(earlier, func(p *corev1.Pod) { p.DeletionTimestamp = &now })},
 			want:       "1 pod with earlier pages still serves",
 		},
+		"a pod that may have mounted an edited page is told to stop and still serves": {
+			deployment: deployment(func(d *appsv1.Deployment) { d.Spec.Template.Annotations[v1.RestartedForAnnotation] = "7" }),
+			pods: []corev1.Pod{
+				pod(revision, func(p *corev1.Pod) { p.DeletionTimestamp = &now }),
+				pod(revision, func(p *corev1.Pod) { p.Annotations[v1.RestartedForAnnotation] = "7" }),
+			},
+			want: "1 pod with earlier pages still serves",
+		},
 		"a pod of somebody else has our labels": {
 			deployment: deployment(nil),
 			pods:       []corev1.Pod{pod(revision, nil), pod("", func(p *corev1.Pod) { p.Name, p.OwnerReferences = "debug", nil })},
