@@ -136,6 +136,10 @@ func TestValidate(t *testing.T) {
 			spec: MarkdownViewSpec{Markdowns: map[string]string{"a.md": ""}, Timeout: &metav1.Duration{Duration: 9999 * time.Hour}},
 			want: []string{`spec.timeout: Invalid value: "9999h": must be at most 24h`},
 		},
+		"an interval of nothing": {
+			spec: MarkdownViewSpec{Markdowns: map[string]string{"a.md": ""}, Interval: &metav1.Duration{}},
+			want: []string{`spec.interval: Invalid value: "0s": must be at least 1s`},
+		},
 		"an image with white space": {
 			spec: MarkdownViewSpec{Markdowns: map[string]string{"a.md": ""}, ViewerImage: "a b\n"},
 			want: []string{`spec.viewerImage: Invalid value: "a b\n": must not contain white space`},

@@ -170,6 +170,7 @@ func TestAPIServerRefusesFaultyViews(t *testing.T) {
 		"a text as replicas":        {spec: with(`replicas: "2"`), want: `spec.replicas in body must be of type integer`},
 		"replicas above 1000":       {spec: with("replicas: 1001"), want: "spec.replicas in body should be less than or equal to 1000"},
 		"a timeout above a day":     {spec: with("timeout: 24h1s"), want: "must be at least 1s and at most 24h"},
+		"an interval of 999ms":      {spec: with("interval: 999ms"), want: "must be at least 1s and at most 24h"},
 		"replicas below 0":          {spec: with("replicas: -1"), want: "spec.replicas in body should be greater than or equal to 0"},
 		"white space in the image":  {spec: with(`viewerImage: "a b"`), want: `spec.viewerImage in body should match '^\S*$'`},
 		"an account elsewhere":      {spec: with("serviceAccountName: docs/deployer"), want: "spec.serviceAccountName in body should match"},

@@ -1,18 +1,23 @@
 package apply
 
 import (
+	"errors"
 	"fmt"
+	"reflect"
 	"strings"
 	"testing"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/zoetrope/markdown-view/api/v1"
+	"github.com/zoetrope/markdown-view/controller/internal/outcome"
 	"github.com/zoetrope/markdown-view/generator"
 )
 
@@ -111,6 +116,40 @@ func TestCheckOwnershipOfOrphans(t *testing.T) {
 			}
 			if got != test.want {
 				t.Errorf("got %q, want %q", got, test.want)
+			}
+		})
+	}
+}
+
+// TestWhatAppearsDuringCreationIsNotTaken has somebody make an object of the name after the
+// controller has looked what has it, and before it creates its own.
+func TestWhatAppearsDuringCreationIsNotTaken(t *testing.T) {
+	theirs := metav1.ObjectMeta{Namespace: "docs", Labels: map[string]string{"team": "theirs"}}
+	for name, foreign := range map[string]client.Object{
+		"markdowns-docs": &corev1.ConfigMap{ObjectMeta: theirs, Data: map[string]string{"theirs": "x"}},
+		"viewer-docs":    &appsv1.Deployment{ObjectMeta: theirs, Spec: appsv1.DeploymentSpec{MinReadySeconds: 7}},
+		"viewer-docs ":   &corev1.Service{ObjectMeta: theirs, Spec: corev1.ServiceSpec{ClusterIP: "10.0.0.1"}},
+	} {
+		t.Run(fmt.Sprintf("%T", foreign), func(t *testing.T) {
+			f := newFixture(t)
+			foreign.SetName(strings.TrimSpace(name))
+			f.Must(f.Admin.Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "docs", Name: "first"}})) // has the version of nothing here
+			f.Refuse = func(_ string, written client.Object) error {
+				if reflect.TypeOf(written) == reflect.TypeOf(foreign) && foreign.GetResourceVersion() == "" {
+					f.Must(f.Admin.Create(t.Context(), foreign))
+				}
+				return nil
+			}
+			plan, err := f.Plan(t.Context(), f.view, f.desired(), f.last, &f.wrote)
+			f.Must(err)
+			_, err = f.Execute(t.Context(), plan)
+			if known, ok := errors.AsType[*outcome.Error](err); !ok || known.Reason != v1.ConflictReason {
+				t.Errorf("got %v", err)
+			}
+			after := foreign.DeepCopyObject().(client.Object)
+			f.Must(f.Admin.Get(t.Context(), client.ObjectKeyFromObject(foreign), after))
+			if after.GetResourceVersion() != foreign.GetResourceVersion() {
+				t.Errorf("it was written: %v", after)
 			}
 		})
 	}
