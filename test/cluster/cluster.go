@@ -65,6 +65,10 @@ type Cluster struct {
 	nodes      int
 }
 
+// realPort is the API server's beside a real node, in whose network all ports are free: as
+// with kubeadm, because NetworkPolicies name it.
+const realPort = 6443
+
 // Start starts a cluster and returns when it can be used: the API server is
 // ready, the controllers work, the nodes take pods. The context bounds the
 // start only. After an error nothing is left running.
@@ -106,6 +110,7 @@ func (c *Cluster) start(ctx context.Context) error {
 		return err
 	}
 	if c.options.RealNode {
+		c.port = realPort
 		if err := c.prepareNode(ctx); err != nil {
 			return err
 		}

@@ -94,6 +94,15 @@ func (c *Cluster) prepareNode(ctx context.Context) error {
 	})
 }
 
+// RunOnce runs a program as Run does and waits for its end, which is an error unless it
+// was a success.
+func (c *Cluster) RunOnce(ctx context.Context, process supervise.Process) error {
+	if err := c.Supports(Faults); err != nil {
+		return fmt.Errorf("running %s: %w", process.Name, err)
+	}
+	return c.runOnce(ctx, process)
+}
+
 // runOnce runs a program and waits for its end.
 func (c *Cluster) runOnce(ctx context.Context, process supervise.Process) error {
 	component := c.add(process)

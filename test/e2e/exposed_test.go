@@ -38,10 +38,16 @@ func (f *fixture) applyExample(name string) {
 	f.Must(os.CopyFS(filepath.Join(folder, "example"), os.DirFS(filepath.Join("../../examples", filepath.FromSlash(name)))))
 	kustomization := "namespace: " + f.namespace + "\nresources: [example]\n"
 	f.Must(os.WriteFile(filepath.Join(folder, "kustomization.yaml"), []byte(kustomization), 0o600))
+	f.kubectlWith(f.kustomize(folder), "apply", "--server-side", "-f", "-")
+}
+
+// kustomize builds a kustomization.
+func (f *fixture) kustomize(folder string) string {
+	f.Helper()
 	path := "PATH=" + filepath.Dir(tool("fn")) + string(filepath.ListSeparator) + os.Getenv("PATH")
 	manifests, err := output(f.Context(), folder, "", "env", path, tool("kustomize"), "build", "--enable-alpha-plugins", "--enable-exec", ".")
 	f.Must(err)
-	f.kubectlWith(manifests, "apply", "--server-side", "-f", "-")
+	return manifests
 }
 
 // strippedRoute is that of docs/exposing.md for a gateway that takes the path off.

@@ -43,17 +43,27 @@ func FluxDefinitions(ctx context.Context) ([]string, error) {
 		if err != nil {
 			return nil, err
 		}
-		var printed bytes.Buffer
-		if err := recipe.goCommand(ctx, []string{"mod", "download", "-json", recipe.steps[0].packages[0]}, &printed, nil); err != nil {
+		folder, err := recipe.moduleFolder(ctx, recipe.steps[0].packages[0])
+		if err != nil {
 			return nil, err
 		}
-		var module struct{ Dir string }
-		if err := json.Unmarshal(printed.Bytes(), &module); err != nil {
-			return nil, fmt.Errorf("find the module of %s: %w", name, err)
-		}
-		folders = append(folders, filepath.Join(module.Dir, "config", "crd", "bases"))
+		folders = append(folders, filepath.Join(folder, "config", "crd", "bases"))
 	}
 	return folders, nil
+}
+
+// moduleFolder is that of a module that the recipe's requires, which is fetched if it isn't
+// there.
+func (r recipe) moduleFolder(ctx context.Context, name string) (string, error) {
+	var printed bytes.Buffer
+	if err := r.goCommand(ctx, []string{"mod", "download", "-json", name}, &printed, nil); err != nil {
+		return "", err
+	}
+	var module struct{ Dir string }
+	if err := json.Unmarshal(printed.Bytes(), &module); err != nil {
+		return "", fmt.Errorf("find the module %s: %w", name, err)
+	}
+	return module.Dir, nil
 }
 
 // fluxController says how one is built: each from a module of its own, because what

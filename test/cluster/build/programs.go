@@ -105,6 +105,28 @@ func Crane(ctx context.Context, log Log) (string, error) {
 	return filepath.Join(bin, "crane"), err
 }
 
+// NetworkPolicies returns the path of the program that enforces NetworkPolicies on a node, and
+// the manifest by which its publisher has it run there. Building it takes seconds, once
+// Kubernetes is built.
+func NetworkPolicies(ctx context.Context, log Log) (program, manifest string, err error) {
+	repository, err := Repository()
+	if err != nil {
+		return "", "", err
+	}
+	const module, main = "sigs.k8s.io/kube-network-policies", "sigs.k8s.io/kube-network-policies/cmd"
+	recipe := recipe{
+		name:   "networkpolicies",
+		module: filepath.Join(repository, "test", "networkpolicies"),
+		steps:  []step{{what: "compiling kube-network-policies", packages: []string{main}, args: compile(main)}},
+	}
+	bin, err := recipe.cached(ctx, log)
+	if err != nil {
+		return "", "", err
+	}
+	folder, err := recipe.moduleFolder(ctx, module)
+	return filepath.Join(bin, "cmd"), filepath.Join(folder, "install.yaml"), err
+}
+
 func given(assets string) (string, error) {
 	folder, err := filepath.Abs(assets)
 	if err != nil {

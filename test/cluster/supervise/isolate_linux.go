@@ -101,6 +101,20 @@ func unmountBelow(folder string) error {
 // groups whose path holds a pod's uid, and whose program has this name. Empty
 // ones are any pod and any program.
 func KillContainers(folder, uid, program string) error {
+	pids, err := ContainerProcesses(folder, uid)
+	for _, pid := range pids {
+		if name, err := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid)); err != nil || program != "" && strings.TrimSpace(string(name)) != program {
+			continue
+		}
+		_ = syscall.Kill(pid, syscall.SIGKILL) // it may have ended by now
+	}
+	return err
+}
+
+// ContainerProcesses returns the processes of a run's containers: those in control groups
+// whose path holds a pod's uid. An empty one is any pod.
+func ContainerProcesses(folder, uid string) ([]int, error) {
+	var pids []int
 	for _, root := range controlGroupRoots() {
 		err := filepath.WalkDir(filepath.Join(root, ControlGroup(folder)), func(path string, entry fs.DirEntry, err error) error {
 			if err != nil || entry.Name() != "cgroup.procs" || !strings.Contains(path, uid) {
@@ -115,18 +129,15 @@ func KillContainers(folder, uid, program string) error {
 				if err != nil {
 					return err
 				}
-				if name, err := os.ReadFile("/proc/" + field + "/comm"); err != nil || program != "" && strings.TrimSpace(string(name)) != program {
-					continue
-				}
-				_ = syscall.Kill(pid, syscall.SIGKILL) // it may have ended by now
+				pids = append(pids, pid)
 			}
 			return nil
 		})
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
+			return pids, err
 		}
 	}
-	return nil
+	return pids, nil
 }
 
 func removeControlGroups(folder string) error {

@@ -32,3 +32,6 @@ func removeControlGroups(string) error { return nil }
 
 // KillContainers does nothing: only Linux has control groups.
 func KillContainers(string, string, string) error { return nil }
+
+// ContainerProcesses finds none: only Linux has control groups.
+func ContainerProcesses(string, string) ([]int, error) { return nil, nil }
