@@ -3,9 +3,15 @@ package examples
 import (
 	"regexp"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	networkingv1 "k8s.io/api/networking/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	k8slabels "k8s.io/apimachinery/pkg/labels"
+
+	"github.com/zoetrope/markdown-view/generator"
 )
 
 // backend matches the names of Services in HTTPRoutes and Ingresses: what else is called
@@ -82,5 +88,43 @@ func TestRoutesOfAllExamplesAreTheSame(t *testing.T) {
 		if diff := cmp.Diff(textOf(t, ".", "exposed/function/"+file), textOf(t, ".", "exposed/controller/"+file)); diff != "" {
 			t.Errorf("%s: %s", file, diff)
 		}
+	}
+}
+
+func TestTheNetworkPolicySelectsBooksOfBothFrontEndsWhateverThePrefix(t *testing.T) {
+	t.Parallel()
+	dir := copyOf(t, "exposed")
+	write(t, dir, "kustomization.yaml", `apiVersion: kustomize.config.k8s.io/v1beta1
+kind: Kustomization
+namespace: tenant
+namePrefix: t-
+nameSuffix: "-1"
+resources: [function/gateway]
+components: [network-policy]
+labels:
+- pairs: {team: docs}
+`)
+	built := buildAlike(t, dir)
+	var policy networkingv1.NetworkPolicy
+	for _, document := range documents(t, built) {
+		if strings.Contains(document, "kind: NetworkPolicy\n") {
+			unmarshal(t, document, &policy)
+		}
+	}
+	pod := parse(t, built).deployments[0].Spec.Template
+	selector, err := metav1.LabelSelectorAsSelector(&policy.Spec.PodSelector)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for frontEnd, labels := range map[string]map[string]string{"function": pod.Labels, "controller": generator.Labels("t-handbook-1")} {
+		if policy.Namespace != "tenant" || !selector.Matches(k8slabels.Set(labels)) {
+			t.Errorf("the policy of %s for %s doesn't select the pods of the %s: %v", policy.Namespace, selector, frontEnd, labels)
+		}
+	}
+	if got := policy.Spec.Ingress[0].Ports[0].Port.String(); got != pod.Spec.Containers[0].Ports[0].Name {
+		t.Errorf("the policy lets in to the port %s, the pods have %v", got, pod.Spec.Containers[0].Ports)
+	}
+	if len(policy.Spec.PolicyTypes) != 2 || len(policy.Spec.Egress) != 0 {
+		t.Errorf("the pods are let out: %v", policy.Spec)
 	}
 }

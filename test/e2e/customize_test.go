@@ -70,18 +70,28 @@ func withoutPatches(view string) string {
 // recipe returns the view below a heading of docs/customize.md, and what stands beside it.
 func recipe(t *testing.T, heading string) (view, beside string) {
 	t.Helper()
-	text, err := os.ReadFile("../../docs/customize.md")
+	view, beside, _ = strings.Cut(recipes(t, "customize.md", heading)[0], "\n---\n")
+	return view, beside
+}
+
+// recipes returns the manifests below a heading of a page of the documentation.
+func recipes(t *testing.T, page, heading string) []string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("../../docs", page))
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, section, _ := strings.Cut(string(text), "\n## "+heading+"\n")
-	_, section, _ = strings.Cut(section, "\n```yaml\n")
-	block, _, found := strings.Cut(section, "\n```\n")
-	if !found {
-		t.Fatalf("docs/customize.md has no %q", heading)
+	section, _, _ = strings.Cut(section, "\n## ")
+	var blocks []string
+	for _, part := range strings.Split(section, "\n```yaml\n")[1:] {
+		block, _, _ := strings.Cut(part, "\n```\n")
+		blocks = append(blocks, block)
 	}
-	view, beside, _ = strings.Cut(block, "\n---\n")
-	return view, beside
+	if len(blocks) == 0 {
+		t.Fatalf("docs/%s has no manifest below %q", page, heading)
+	}
+	return blocks
 }
 
 // withPages adds the ConfigMap that the recipes take their pages from.

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/chromedp/chromedp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1 "github.com/zoetrope/markdown-view/api/v1"
 	"github.com/zoetrope/markdown-view/generator"
@@ -21,14 +23,32 @@ import (
 
 func unmarshal(text string, into any) error { return json.Unmarshal([]byte(text), into) }
 
-// installGatewayAPI has the API server judge HTTPRoutes by Gateway API's own definition.
+// installGatewayAPI has the API server judge Gateways and HTTPRoutes by Gateway API's own
+// definitions.
 func (f *fixture) installGatewayAPI() {
 	f.Helper()
 	folder, err := output(f.Context(), "..", "", "go", "list", "-m", "-f", "{{.Dir}}", "sigs.k8s.io/gateway-api")
 	f.Must(err)
-	definition := filepath.Join(strings.TrimSpace(folder), "config", "crd", "standard", "gateway.networking.k8s.io_httproutes.yaml")
-	f.kubectl("apply", "--server-side", "-f", definition)
-	f.kubectl("wait", "crd/httproutes.gateway.networking.k8s.io", "--for=condition=Established", "--timeout=1m")
+	for _, kind := range []string{"gateways", "httproutes"} {
+		f.kubectl("apply", "--server-side", "-f", filepath.Join(strings.TrimSpace(folder), "config", "crd", "standard", "gateway.networking.k8s.io_"+kind+".yaml"))
+		f.kubectl("wait", "crd/"+kind+".gateway.networking.k8s.io", "--for=condition=Established", "--timeout=1m")
+	}
+}
+
+// exposing returns the manifests below a heading of docs/exposing.md.
+func (f *fixture) exposing(heading string) string {
+	f.Helper()
+	return strings.Join(recipes(f.T, "exposing.md", heading), "\n---\n")
+}
+
+// applyGateway applies the one of docs/exposing.md, in a namespace of its own, with a
+// certificate.
+func (f *fixture) applyGateway() {
+	f.Helper()
+	f.create(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: f.gateways()}})
+	f.Cleanup(func() { f.remove(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: f.gateways()}}) })
+	f.makeCertificate(f.gateways())
+	f.cluster(strings.ReplaceAll(f.exposing("TLS"), "namespace: gateways", "namespace: "+f.gateways()), "apply", "--server-side", "-f", "-")
 }
 
 // applyExample applies an example in the test's namespace.
@@ -81,6 +101,7 @@ func TestBooksAreReadThroughAGateway(t *testing.T) {
 	f := newFixture(t)
 	f.needsGateway()
 	f.installGatewayAPI()
+	f.applyGateway()
 	f.applyExample("exposed/controller/gateway")
 	guide := f.view("guide", map[string]string{"begin.md": "# Begin\n\n[more](more.md)\n", "more.md": "# More\n"})
 	guide.Spec.StaticServer = &v1.StaticServer{}
@@ -131,18 +152,38 @@ func TestBooksAreReadThroughAGateway(t *testing.T) {
 	if socket != "open" {
 		t.Errorf("the socket by which mdBook's own server has pages reloaded: %s", socket)
 	}
+	f.checkRedirect(g)
 	f.checkHeaders(g)
 	f.checkPushes(g)
+	if wide := f.kubectl("get", "mdview", "acme-handbook", "-o", "wide"); !strings.Contains(wide, "serves revision "+f.revision()[:len("sha256:")+12]+"\n") {
+		t.Errorf("kubectl get -o wide doesn't show the short revision %s:\n%s", f.revision(), wide)
+	}
+}
+
+// revision is that of the book.
+func (f *fixture) revision() string {
+	f.Helper()
+	view := &v1.MarkdownView{}
+	f.get(view, "acme-handbook")
+	return view.Status.LastAppliedRevision
+}
+
+// checkRedirect asks without TLS.
+func (f *fixture) checkRedirect(g *gateway) {
+	f.Helper()
+	request, err := http.NewRequestWithContext(f.Context(), http.MethodGet, "http://docs.example.test/handbook/start.html", nil)
+	f.Must(err)
+	response, err := g.client().Do(request)
+	f.Must(err)
+	_ = response.Body.Close()
+	if location := response.Header.Get("Location"); response.StatusCode != http.StatusMovedPermanently || location != "https://docs.example.test/handbook/start.html" {
+		f.Errorf("a request without TLS is answered with %s, to %q", response.Status, location)
+	}
 }
 
 // checkHeaders holds the static server's answers to what docs/exposing.md says of them.
 func (f *fixture) checkHeaders(g *gateway) {
 	f.Helper()
-	revision := func() string {
-		view := &v1.MarkdownView{}
-		f.get(view, "acme-handbook")
-		return view.Status.LastAppliedRevision
-	}
 	for path, want := range map[string]struct {
 		status   int
 		location string
@@ -154,7 +195,7 @@ func (f *fixture) checkHeaders(g *gateway) {
 		"/handbook/team":                      {status: 301, location: "team/", cache: "no-cache"},
 		"/handbook/no-such-page":              {status: 404, cache: "no-cache", body: `<base href="/handbook/">`},
 		"/handbook/css/general-00000000.css":  {status: 404, cache: "no-cache"},
-		"/handbook" + generator.RevisionPath:  {status: 200, cache: "no-cache", body: revision()},
+		"/handbook" + generator.RevisionPath:  {status: 200, cache: "no-cache", body: f.revision()},
 		"/handbook" + generator.HealthPath:    {status: 200, cache: "no-cache", body: "ok"},
 		"/handbook/%2e%2e/etc/passwd":         {status: 404},
 		f.asset(g, "/handbook/", "general"):   {status: 200, cache: "public, max-age=31536000, immutable"},
@@ -235,6 +276,7 @@ func TestABookOfTheFunctionIsReadThroughAnIngress(t *testing.T) {
 	f := newFixture(t)
 	f.needsGateway()
 	f.installGatewayAPI()
+	f.makeCertificate(f.namespace)
 	f.applyExample("exposed/function/ingress")
 	f.kubectl("rollout", "status", "deployment/acme-viewer-handbook", "--timeout=3m")
 	g := f.newGateway()

@@ -3,13 +3,17 @@ package e2e
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"crypto/tls"
+	"crypto/x509"
+	"encoding/base64"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"net/url"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/chromedp/chromedp"
@@ -17,6 +21,7 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/util/cert"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/zoetrope/markdown-view/generator"
@@ -24,18 +29,19 @@ import (
 	"github.com/zoetrope/markdown-view/test/viewer"
 )
 
-// gateway is an nginx that does what HTTPRoutes and Ingresses of a namespace say: of what
-// these can say it knows what the examples and docs/exposing.md do, and takes nothing else.
-// TLS ends at it.
+// gateway is an nginx that does what Gateways, HTTPRoutes and Ingresses say: of what these
+// can say it knows what the examples and docs/exposing.md do, and takes nothing else.
 type gateway struct {
-	f       *fixture
-	address string
+	f *fixture
+	// address is for TLS, plain is without.
+	address, plain string
 }
 
-// location is one of the gateway's, by host.
+// location is one of the gateway's, by host. An empty host is any other.
 type location struct {
 	host, match string
 	directives  []string
+	plain       bool // without TLS
 }
 
 const gatewayConfig = `pid /tmp/nginx.pid;
@@ -48,10 +54,9 @@ http {
   uwsgi_temp_path /tmp/uwsgi;
   scgi_temp_path /tmp/scgi;
   access_log off;
-  ssl_certificate /etc/gateway/tls.crt;
-  ssl_certificate_key /etc/gateway/tls.key;
   proxy_http_version 1.1;
   proxy_set_header Host $host;
+  proxy_set_header X-Forwarded-Proto $scheme;
   proxy_set_header Upgrade $http_upgrade;
   map $http_upgrade $keep { "" close; default upgrade; }
   proxy_set_header Connection $keep;
@@ -61,19 +66,31 @@ http {
 // newGateway starts one for the routes that are there.
 func (f *fixture) newGateway() *gateway {
 	f.Helper()
-	var hosts []string
-	servers := map[string][]location{}
-	for _, l := range append(f.httpRoutes(), f.ingresses()...) {
-		if servers[l.host] == nil {
-			hosts = append(hosts, l.host)
-		}
-		servers[l.host] = append(servers[l.host], l)
+	type server struct {
+		host  string
+		plain bool
 	}
+	var order []server
+	servers := map[server][]location{}
+	for _, l := range append(f.httpRoutes(), f.ingresses()...) {
+		of := server{l.host, l.plain}
+		if servers[of] == nil {
+			order = append(order, of)
+		}
+		servers[of] = append(servers[of], l)
+	}
+	files := map[string]string{}
 	text := ""
-	for _, host := range hosts {
-		text += fmt.Sprintf("  server {\n    listen 8443 ssl;\n    server_name %s;\n", host)
+	for _, of := range order {
+		if of.plain {
+			text += fmt.Sprintf("  server {\n    listen 8080;\n    server_name %s;\n", cmp.Or(of.host, "_"))
+		} else {
+			text += fmt.Sprintf("  server {\n    listen 8443 ssl;\n    server_name %s;\n    ssl_certificate /etc/gateway/%[1]s.crt;\n    ssl_certificate_key /etc/gateway/%[1]s.key;\n", of.host)
+			secret := f.certificateFor(of.host)
+			files[of.host+".crt"], files[of.host+".key"] = string(secret.Data[corev1.TLSCertKey]), string(secret.Data[corev1.TLSPrivateKeyKey])
+		}
 		taken := map[string]bool{}
-		for _, l := range servers[host] {
+		for _, l := range servers[of] {
 			if !taken[l.match] {
 				text += fmt.Sprintf("    location %s {\n      %s;\n    }\n", l.match, strings.Join(l.directives, ";\n      "))
 			}
@@ -81,12 +98,8 @@ func (f *fixture) newGateway() *gateway {
 		}
 		text += "  }\n"
 	}
-	crt, key, err := cert.GenerateSelfSignedCertKey("example.test", nil, hosts)
-	f.Must(err)
-	f.create(&corev1.ConfigMap{
-		ObjectMeta: metav1.ObjectMeta{Name: "gateway", Namespace: f.namespace},
-		Data:       map[string]string{"nginx.conf": fmt.Sprintf(gatewayConfig, text), "tls.crt": string(crt), "tls.key": string(key)},
-	})
+	files["nginx.conf"] = fmt.Sprintf(gatewayConfig, text)
+	f.create(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "gateway", Namespace: f.namespace}, Data: files})
 	f.create(f.gatewayPod())
 	g := &gateway{f: f}
 	f.eventually("the gateway to run", func() string {
@@ -94,7 +107,7 @@ func (f *fixture) newGateway() *gateway {
 		if !f.get(pod, "gateway") || pod.Status.PodIP == "" || pod.Status.Phase != corev1.PodRunning {
 			return string(cmp.Or(pod.Status.Phase, "it isn't there"))
 		}
-		g.address = net.JoinHostPort(pod.Status.PodIP, "8443")
+		g.address, g.plain = at(pod, 8443), at(pod, 8080)
 		connection, err := shared.DialNode(f.Context(), "tcp", g.address)
 		if err != nil {
 			return err.Error()
@@ -125,20 +138,92 @@ func (f *fixture) gatewayPod() *corev1.Pod {
 	}
 }
 
-// httpRoutes reads the namespace's HTTPRoutes.
+// httpRoutes reads the HTTPRoutes of books and of gateways, as the listeners that they are
+// attached to serve them.
 func (f *fixture) httpRoutes() []location {
 	f.Helper()
-	var list gatewayv1.HTTPRouteList
-	f.Must(unmarshal(f.kubectl("get", "httproutes", "-o", "json"), &list))
 	var locations []location
-	for _, route := range list.Items {
-		for _, rule := range route.Spec.Rules {
-			for _, host := range route.Spec.Hostnames {
-				locations = append(locations, f.ruleOf(string(host), rule)...)
+	for _, namespace := range []string{f.namespace, f.gateways()} {
+		var list gatewayv1.HTTPRouteList
+		f.Must(unmarshal(f.kubectl("get", "httproutes", "--namespace", namespace, "-o", "json"), &list))
+		for _, route := range list.Items {
+			for _, listener := range f.listenersOf(route) {
+				for _, rule := range route.Spec.Rules {
+					for _, host := range append(route.Spec.Hostnames, make([]gatewayv1.Hostname, 1)...)[:max(1, len(route.Spec.Hostnames))] {
+						for _, l := range f.ruleOf(string(host), rule) {
+							l.plain = listener.Protocol == gatewayv1.HTTPProtocolType
+							locations = append(locations, l)
+						}
+					}
+				}
 			}
 		}
 	}
 	return locations
+}
+
+// gateways is the namespace of the test's Gateway.
+func (f *fixture) gateways() string { return f.namespace + "-gateways" }
+
+// listeners reads those of the Gateway.
+func (f *fixture) listeners() []gatewayv1.Listener {
+	f.Helper()
+	var list gatewayv1.GatewayList
+	f.Must(unmarshal(f.kubectl("get", "gateways", "--namespace", f.gateways(), "-o", "json"), &list))
+	if len(list.Items) == 0 {
+		return nil
+	}
+	return list.Items[0].Spec.Listeners
+}
+
+// listenersOf are those that a route is attached to.
+func (f *fixture) listenersOf(route gatewayv1.HTTPRoute) []gatewayv1.Listener {
+	f.Helper()
+	var attached []gatewayv1.Listener
+	for _, listener := range f.listeners() {
+		section := route.Spec.ParentRefs[0].SectionName
+		from := *listener.AllowedRoutes.Namespaces.From
+		if (section == nil || *section == listener.Name) &&
+			(from == gatewayv1.NamespacesFromAll || from == gatewayv1.NamespacesFromSame && route.Namespace == f.gateways()) {
+			attached = append(attached, listener)
+		}
+	}
+	return attached
+}
+
+// certificateFor is what a listener, or an Ingress, names for a host.
+func (f *fixture) certificateFor(host string) *corev1.Secret {
+	f.Helper()
+	_, domain, _ := strings.Cut(host, ".")
+	namespace, name := f.namespace, ""
+	for _, listener := range f.listeners() {
+		if listener.TLS != nil && string(*listener.Hostname) == "*."+domain {
+			namespace, name = f.gateways(), string(listener.TLS.CertificateRefs[0].Name)
+		}
+	}
+	var list networkingv1.IngressList
+	f.Must(unmarshal(f.kubectl("get", "ingresses", "-o", "json"), &list))
+	for _, ingress := range list.Items {
+		for _, tls := range ingress.Spec.TLS {
+			if slices.Contains(tls.Hosts, host) {
+				name = tls.SecretName
+			}
+		}
+	}
+	secret := &corev1.Secret{}
+	f.Must(f.Client.Get(f.Context(), client.ObjectKey{Namespace: namespace, Name: name}, secret))
+	return secret
+}
+
+// makeCertificate makes the Secret of docs/exposing.md, as kubectl create secret tls does.
+func (f *fixture) makeCertificate(namespace string) {
+	f.Helper()
+	crt, key, err := cert.GenerateSelfSignedCertKey("example.test", nil, []string{"*.example.test"})
+	f.Must(err)
+	f.create(&corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Name: "docs-tls", Namespace: namespace}, Type: corev1.SecretTypeTLS,
+		Data: map[string][]byte{corev1.TLSCertKey: crt, corev1.TLSPrivateKeyKey: key},
+	})
 }
 
 func (f *fixture) ruleOf(host string, rule gatewayv1.HTTPRouteRule) []location {
@@ -152,6 +237,10 @@ func (f *fixture) ruleOf(host string, rule gatewayv1.HTTPRouteRule) []location {
 		switch {
 		case filter.URLRewrite != nil && *filter.URLRewrite.Path.ReplacePrefixMatch == "/":
 			stripped = true
+		case filter.RequestRedirect != nil && filter.RequestRedirect.Path == nil:
+			return []location{{host: host, match: "/", directives: []string{
+				fmt.Sprintf("return %d %s://$host$request_uri", *filter.RequestRedirect.StatusCode, *filter.RequestRedirect.Scheme),
+			}}}
 		case filter.RequestRedirect != nil:
 			redirect = *filter.RequestRedirect.Path.ReplaceFullPath
 		default:
@@ -160,7 +249,7 @@ func (f *fixture) ruleOf(host string, rule gatewayv1.HTTPRouteRule) []location {
 	}
 	switch {
 	case redirect != "" && kind == gatewayv1.PathMatchExact:
-		return []location{{host, "= " + path, []string{"return 302 " + redirect}}}
+		return []location{{host: host, match: "= " + path, directives: []string{"return 302 " + redirect}}}
 	case redirect != "" || kind != gatewayv1.PathMatchPathPrefix || len(rule.BackendRefs) != 1:
 		f.Fatalf("the gateway doesn't know rules such as %v", rule)
 	}
@@ -209,9 +298,9 @@ func (f *fixture) prefix(host, path, backend, port string, stripped bool) []loca
 	}
 	pass := []string{"proxy_pass " + target}
 	if path == "/" {
-		return []location{{host, "/", pass}}
+		return []location{{host: host, match: "/", directives: pass}}
 	}
-	return []location{{host, path + "/", pass}, {host, "= " + path, pass}}
+	return []location{{host: host, match: path + "/", directives: pass}, {host: host, match: "= " + path, directives: pass}}
 }
 
 // site is what the gateway serves of a host.
@@ -219,21 +308,33 @@ func (g *gateway) site(host string) *viewer.Site {
 	return viewer.SiteThrough(g.f, &url.URL{Scheme: "https", Host: host, Path: "/"}, g.client())
 }
 
-// client asks the gateway for any host, and doesn't follow redirects.
+// client asks the gateway for any host, believes the certificate's own authority only, and
+// doesn't follow redirects.
 func (g *gateway) client() *http.Client {
+	g.f.Helper()
+	roots := x509.NewCertPool()
+	roots.AppendCertsFromPEM(g.certificate())
 	return &http.Client{
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		Transport: &http.Transport{
 			DisableKeepAlives: true,
-			TLSClientConfig:   &tls.Config{InsecureSkipVerify: true}, //nolint:gosec // the certificate is the test's own
-			DialContext: func(ctx context.Context, network, _ string) (net.Conn, error) {
+			TLSClientConfig:   &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12},
+			DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+				if strings.HasSuffix(address, ":80") {
+					return shared.DialNode(ctx, network, g.plain)
+				}
 				return shared.DialNode(ctx, network, g.address)
 			},
 		},
 	}
 }
 
-// browser is one for which every host is the gateway's.
+func (g *gateway) certificate() []byte {
+	g.f.Helper()
+	return g.f.certificateFor("docs.example.test").Data[corev1.TLSCertKey]
+}
+
+// browser is one for which every host is the gateway's, and its key is known.
 func (g *gateway) browser() context.Context {
 	g.f.Helper()
 	var config net.ListenConfig
@@ -249,9 +350,12 @@ func (g *gateway) browser() context.Context {
 			go g.forward(connection)
 		}
 	}()
+	certificates, err := cert.ParseCertsPEM(g.certificate())
+	g.f.Must(err)
+	key := sha256.Sum256(certificates[0].RawSubjectPublicKeyInfo)
 	return g.f.browser(
 		chromedp.Flag("host-resolver-rules", "MAP * "+listener.Addr().String()),
-		chromedp.Flag("ignore-certificate-errors", true))
+		chromedp.Flag("ignore-certificate-errors-spki-list", base64.StdEncoding.EncodeToString(key[:])))
 }
 
 func (g *gateway) forward(from net.Conn) {

@@ -231,7 +231,9 @@ func (f *fixture) siteFrom(pod *corev1.Pod, address string) *viewer.Site {
 	})
 }
 
-func at(pod *corev1.Pod, port int) string { return net.JoinHostPort(pod.Status.PodIP, fmt.Sprint(port)) }
+func at(pod *corev1.Pod, port int) string {
+	return net.JoinHostPort(pod.Status.PodIP, fmt.Sprint(port))
+}
 
 // remove deletes an object, without waiting.
 func (f *fixture) remove(object client.Object) {

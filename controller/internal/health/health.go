@@ -7,6 +7,7 @@ package health
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 	"time"
 
@@ -69,8 +70,13 @@ func isOf(deployment *appsv1.Deployment, pod *corev1.Pod) bool {
 	return owner != nil && owner.Kind == "ReplicaSet" && strings.HasPrefix(owner.Name, deployment.Name+"-")
 }
 
-// ServedMessage is that of a view of which nothing is missing.
+// digests are those in a revision, of which the first twelve digits tell one from another.
+var digests = regexp.MustCompile(`(:[0-9a-f]{12})[0-9a-f]{20,}\b`)
+
+// ServedMessage is that of a view of which nothing is missing. It is a column of
+// `kubectl get -o wide`, so the revision is short; the status has the whole one.
 func ServedMessage(deployment *appsv1.Deployment, revision string) string {
+	revision = digests.ReplaceAllString(revision, "$1")
 	replicas := ptr.Deref(deployment.Spec.Replicas, v1.DefaultReplicas)
 	if replicas == 0 {
 		return "Scaled to zero with revision " + revision

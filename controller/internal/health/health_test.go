@@ -289,13 +289,22 @@ func TestExplain(t *testing.T) {
 }
 
 func TestServedMessage(t *testing.T) {
-	for replicas, want := range map[int32]string{
-		0: "Scaled to zero with revision r",
-		1: "1 replica serves revision r",
-		2: "2 replicas serve revision r",
+	for _, test := range []struct {
+		replicas       int32
+		revision, want string
+	}{
+		{0, "r", "Scaled to zero with revision r"},
+		{1, "r", "1 replica serves revision r"},
+		{2, "r", "2 replicas serve revision r"},
+		{1, "sha256:68ada9b3677b0d656e8b3918f1568d52fe20207b1ac7b4add25788b99e10a138", "1 replica serves revision sha256:68ada9b3677b"},
+		{
+			1, "main@sha1:6b1a9cc8d0e4a7f1c5b3d2e1f0a9b8c7d6e5f4a3,v1.2.3@sha256:68ada9b3677b0d656e8b3918f1568d52fe20207b1ac7b4add25788b99e10a138",
+			"1 replica serves revision main@sha1:6b1a9cc8d0e4,v1.2.3@sha256:68ada9b3677b",
+		},
+		{1, "release:cafecafecafecafes", "1 replica serves revision release:cafecafecafecafes"},
 	} {
-		if got := ServedMessage(deployment(func(d *appsv1.Deployment) { d.Spec.Replicas = &replicas }), "r"); got != want {
-			t.Errorf("got %q, want %q", got, want)
+		if got := ServedMessage(deployment(func(d *appsv1.Deployment) { d.Spec.Replicas = &test.replicas }), test.revision); got != test.want {
+			t.Errorf("got %q, want %q", got, test.want)
 		}
 	}
 }

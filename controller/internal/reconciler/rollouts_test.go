@@ -107,7 +107,7 @@ func TestViewsStayReadyUntilTheirRolloutOfAnotherRelease(t *testing.T) {
 	f.Requests()
 	for range 2 {
 		view := f.reconcile("b")
-		f.ready(view, metav1.ConditionTrue, v1.HealthyReason, "1 replica serves revision "+view.Status.LastAppliedRevision+"; waiting for a rollout slot to replace its pods")
+		f.ready(view, metav1.ConditionTrue, v1.HealthyReason, "1 replica serves revision "+view.Status.LastAppliedRevision[:len("sha256:")+12]+"; waiting for a rollout slot to replace its pods")
 	}
 	if got := f.Requests(); len(got) != 1 {
 		t.Errorf("to wait costs %v", got)
