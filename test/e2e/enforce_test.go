@@ -11,7 +11,8 @@ import (
 )
 
 // enforcer has kube-network-policies run as its publisher has it run, without what only a
-// newer containerd has, and with no more rights than it needs.
+// newer containerd has, and with no more rights than it needs. Its rule may outlive it: then
+// all may pass.
 const enforcer = `
 apiVersion: kustomize.config.k8s.io/v1beta1
 kind: Kustomization
@@ -22,6 +23,7 @@ patches:
   patch: |
     [{"op": "remove", "path": "/spec/template/spec/volumes"},
      {"op": "remove", "path": "/spec/template/spec/containers/0/volumeMounts"},
+     {"op": "add", "path": "/spec/template/spec/containers/0/args/-", "value": "--fail-open"},
      {"op": "replace", "path": "/spec/template/spec/containers/0/securityContext",
       "value": {"runAsUser": 0, "capabilities": {"drop": ["ALL"], "add": ["NET_ADMIN"]}}}]
 `
@@ -29,7 +31,7 @@ patches:
 // queued are the packets that it is to judge: the first of each connection that a node
 // passes on, before the sender's address is rewritten. It has such a rule itself, of a kind
 // that not every kernel knows. The second rule is for what pods send to the node: the API
-// server is elsewhere in other clusters. Without a program that judges, all may pass.
+// server is elsewhere in other clusters.
 var queued = [][]string{
 	{"POSTROUTING", "-m", "owner", "!", "--uid-owner", "0"},
 	{"INPUT", "-i", "veth+"},

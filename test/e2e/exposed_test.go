@@ -1,13 +1,17 @@
 package e2e
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -155,6 +159,7 @@ func TestBooksAreReadThroughAGateway(t *testing.T) {
 	f.checkRedirect(g)
 	f.checkHeaders(g)
 	f.checkPushes(g)
+	f.measureReaders(g)
 	if wide := f.kubectl("get", "mdview", "acme-handbook", "-o", "wide"); !strings.Contains(wide, "serves revision "+f.revision()[:len("sha256:")+12]+"\n") {
 		t.Errorf("kubectl get -o wide doesn't show the short revision %s:\n%s", f.revision(), wide)
 	}
@@ -270,6 +275,69 @@ func (f *fixture) checkPushes(g *gateway) {
 	if last := answers[len(answers)-1]; !strings.Contains(last.Body, edition(pushes)) {
 		f.Errorf("the last answer isn't the last edition: %.200s", last.Body)
 	}
+}
+
+// measureReaders has many readers ask for a page as often as they can, through the gateway
+// and past it.
+func (f *fixture) measureReaders(g *gateway) {
+	f.Helper()
+	const readers, each = 32, 200
+	through := g.client()
+	past := &http.Client{Transport: &http.Transport{DialContext: shared.DialNode}}
+	text := ""
+	for _, way := range []struct {
+		name, address string
+		client        *http.Client
+	}{
+		{"through the gateway, with TLS", "https://docs.example.test/handbook/start.html", through},
+		{"past it, at the Service", "http://" + f.clusterIP(f.namespace, "viewer-acme-handbook") + "/handbook/start.html", past},
+	} {
+		transport := way.client.Transport.(*http.Transport)
+		transport.DisableKeepAlives, transport.MaxIdleConnsPerHost = false, readers
+		var failed, size atomic.Int64
+		began := time.Now()
+		var group sync.WaitGroup
+		for range readers {
+			group.Go(func() {
+				for range each {
+					got, err := read(f.Context(), way.client, way.address)
+					if err != nil {
+						failed.Add(1)
+						f.Logf("%s: %v", way.name, err)
+					}
+					size.Store(got)
+				}
+			})
+		}
+		group.Wait()
+		transport.CloseIdleConnections()
+		text += fmt.Sprintf("%s: %.0f pages a second of %d bytes to %d readers, %d of %d failed\n",
+			way.name, readers*each/time.Since(began).Seconds(), size.Load(), readers, failed.Load(), readers*each)
+		if failed.Load() > 0 {
+			f.Errorf("%d requests failed %s", failed.Load(), way.name)
+		}
+	}
+	f.Log(text)
+	keep(f.T, "figures-gateway.txt", []byte(text))
+}
+
+// read asks for a page, and returns how many bytes were sent for it.
+func read(ctx context.Context, client *http.Client, address string) (int64, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	if err != nil {
+		return 0, err
+	}
+	request.Header.Set("Accept-Encoding", "gzip")
+	response, err := client.Do(request)
+	if err != nil {
+		return 0, err
+	}
+	size, err := io.Copy(io.Discard, response.Body)
+	_ = response.Body.Close()
+	if err == nil && response.StatusCode != http.StatusOK {
+		err = errors.New(response.Status)
+	}
+	return size, err
 }
 
 func TestABookOfTheFunctionIsReadThroughAnIngress(t *testing.T) {
