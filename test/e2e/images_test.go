@@ -24,6 +24,9 @@ type imageNames struct {
 	product, next, nextViewer string
 }
 
+// imageVersion is what this build's images say of themselves.
+const imageVersion = "v0.0.0-e2e"
+
 // storageConfig is what buildah and podman need where the machine withholds
 // CAP_SYS_RESOURCE or mixes both versions of control groups.
 const storageConfig = `[containers]
@@ -167,7 +170,7 @@ func (b *builder) standIn(ctx context.Context) error {
 
 // build runs make image, as people do, and pushes what it made.
 func (b *builder) build(ctx context.Context, sources, name string) error {
-	_, err := b.run(ctx, sources, "make", "--no-print-directory", "image", "VERSION=e2e", "IMAGE="+name,
+	_, err := b.run(ctx, sources, "make", "--no-print-directory", "image", "VERSION="+imageVersion, "IMAGE="+name,
 		"CONTAINER_TOOL="+strings.Join(b.command, " "), "IMAGE_FLAGS="+strings.Join(b.flags, " "))
 	if err != nil {
 		return err
