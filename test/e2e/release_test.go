@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fluxcd/pkg/apis/meta"
+	"github.com/fluxcd/pkg/runtime/conditions"
 
 	v1 "github.com/zoetrope/markdown-view/api/v1"
 	"github.com/zoetrope/markdown-view/test/cluster"
@@ -28,44 +29,83 @@ import (
 	"github.com/zoetrope/markdown-view/test/viewer"
 )
 
-// TestAReleaseTakesOver installs a release as docs/install.md has it over what is
-// installed, from the image of its layout. No viewer's pod is restarted.
+// TestAReleaseTakesOver installs the release before, and this one over it, each as
+// docs/install.md has it, from the image of its layout. No viewer's pod is restarted, and
+// the views are Ready and served all the time.
 func TestAReleaseTakesOver(t *testing.T) {
 	clustertest.Need(t, shared, cluster.Node)
 	f := newExclusiveFixture(t)
-	f.serve("Served all the time")
-	before, reader := f.pod(), f.site().Reader("/")
-
+	before, err := product.MakeReleaseBefore(t.Context(), t.TempDir())
+	f.Must(err)
 	release, err := product.MakeRelease(t.Context(), imageVersion, filepath.Join(t.TempDir(), "dist"))
 	f.Must(err)
-	f.Must(release.Push(t.Context(), shared.Registry()))
-	f.sameImage(release)
 	folder := t.TempDir()
 	t.Cleanup(func() { // what the other tests expect
 		if err := install(context.WithoutCancel(t.Context()), folder, images.product); err != nil {
 			t.Error(err)
 		}
 	})
-	f.system("apply", "--server-side", "--force-conflicts", "-f", release.InstallYAML())
-	waitForController(f)
-	f.leads(release)
-	f.handles("after-the-upgrade")
+	f.install(before)
+	f.serve("Served all the time")
+	f.create(f.project())
+	f.Ready("project")
+	served, reader := f.served(), f.site().Reader("/")
 
-	if got := f.system("-n", product.Namespace, "exec", "deployment/markdown-view-controller", "--", "/controller", "--version"); strings.TrimSpace(got) != release.Version {
-		t.Errorf("controller --version prints %q", got)
+	f.install(release)
+	f.sameImage(release)
+	for _, view := range []string{"docs", "project"} {
+		f.handles(view, "after-the-upgrade")
+		f.Ready(view)
 	}
-	after := f.pod()
-	if after.UID != before.UID || after.Status.ContainerStatuses[0].RestartCount != 0 {
-		t.Errorf("the viewer's pod %s was replaced by %s, or restarted", before.Name, after.Name)
+	if diff := cmp.Diff(served, f.served()); diff != "" {
+		t.Errorf("the upgrade from %s was noticed (-before +after):\n%s", before.Version, diff)
 	}
 	answers := reader.End()
 	for _, a := range viewer.Failures(answers) {
 		t.Errorf("at %s: %s", a.At, a.Failed)
 	}
-	t.Logf("%d answers", len(answers))
+	t.Logf("%d answers, while %s took over from %s", len(answers), release.Version, before.Version)
 	f.change(page("Changed by the release"))
 	f.ready()
 	f.site().Shows("/", "Changed by the release")
+}
+
+// install applies a release from a registry, and waits until it leads.
+func (f *fixture) install(release *product.Release) {
+	f.Helper()
+	f.Must(release.Push(f.Context(), shared.Registry()))
+	f.system("apply", "--server-side", "--force-conflicts", "-f", release.InstallYAML())
+	waitForController(f)
+	f.leads(release)
+	if got := f.system("-n", product.Namespace, "exec", "deployment/markdown-view-controller", "--", "/controller", "--version"); strings.TrimSpace(got) != release.Version {
+		f.Errorf("controller --version prints %q, not %s", got, release.Version)
+	}
+}
+
+// project is a view with a folder, a book.toml and two pods.
+func (f *fixture) project() *v1.MarkdownView {
+	view := f.view("project", map[string]string{"start.md": "# Start\n", "guide/first.md": "# First\n"})
+	view.Spec.BookToml = "[book]\ntitle = \"A project\"\n"
+	replicas := int32(2)
+	view.Spec.Replicas = &replicas
+	return view
+}
+
+// served is what nobody may touch: pods with the restarts of their containers, and since
+// when views are Ready.
+func (f *fixture) served() map[string]string {
+	f.Helper()
+	served := map[string]string{}
+	for _, view := range []string{"docs", "project"} {
+		for _, pod := range f.Pods(view) {
+			for _, container := range pod.Status.ContainerStatuses {
+				served[pod.Name] += fmt.Sprintf("%s %s restarted %d times; ", pod.UID, container.ContainerID, container.RestartCount)
+			}
+		}
+		ready := conditions.Get(f.Ready(view), meta.ReadyCondition)
+		served[view] = fmt.Sprintf("Ready since %s", ready.LastTransitionTime.UTC())
+	}
+	return served
 }
 
 // system runs kubectl outside of the test's namespace.
@@ -99,12 +139,12 @@ func (f *fixture) leads(release *product.Release) {
 }
 
 // handles asks for a reconciliation, and waits for it.
-func (f *fixture) handles(request string) {
+func (f *fixture) handles(name, request string) {
 	f.Helper()
-	f.kubectl("annotate", "--overwrite", "markdownview", "docs", meta.ReconcileRequestAnnotation+"="+request)
-	f.eventually("the view to be looked at", func() string {
+	f.kubectl("annotate", "--overwrite", "markdownview", name, meta.ReconcileRequestAnnotation+"="+request)
+	f.eventually(name+" to be looked at", func() string {
 		view := &v1.MarkdownView{}
-		if !f.get(view, "docs") || view.Status.LastHandledReconcileAt != request {
+		if !f.get(view, name) || view.Status.LastHandledReconcileAt != request {
 			return "it isn't: " + view.Status.LastHandledReconcileAt
 		}
 		return ""
