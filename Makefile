@@ -34,10 +34,13 @@ help: ## Show this help.
 environment:
 	@tools/environment.sh
 
+# What the pods run on: node, simulated, or empty, which is node where that can be had.
+RUN ?=
+
 .PHONY: run
-run: environment ## Show the controller at work on a control plane of its own, until Ctrl-C. Downloads or builds Kubernetes, the first time.
+run: environment ## Show the controller at work on a control plane of its own, until Ctrl-C. RUN=node|simulated chooses. Downloads or builds Kubernetes, the first time.
 	@go -C test build -o "$(CURDIR)/bin/run/demo" ./run
-	@cd test && exec "$(CURDIR)/bin/run/demo"
+	@cd test && RUN='$(RUN)' exec "$(CURDIR)/bin/run/demo"
 
 ##@ Development
 

@@ -7,9 +7,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/zoetrope/markdown-view/test/cluster"
 	"github.com/zoetrope/markdown-view/test/cluster/build"
@@ -17,8 +20,8 @@ import (
 )
 
 const (
-	// programs is where the product's are built, below the repository.
-	programs = "bin/run"
+	// productPrograms is where the product's are built, below the repository.
+	productPrograms = "bin/run"
 	// patience is how long to wait for what takes a second or two.
 	patience = 2 * time.Minute
 )
@@ -29,21 +32,44 @@ type demo struct {
 	repository string
 	cluster    *cluster.Cluster
 	controller *cluster.Component
+	nodes      nodes
 	bin        string // the first folder on the steps' PATH
 	book       string // where a book is served; empty if none is
-	unwatch    func()
+	// ending ends what the steps have left running, in reverse order.
+	ending []func()
 }
 
-// build builds what isn't built yet.
-func (d *demo) build(ctx context.Context) (err error) {
-	if d.repository, err = build.Repository(); err != nil {
-		return err
-	}
-	return d.shell(ctx,
+// build builds or downloads what isn't there yet, at the same time.
+func (d *demo) build(ctx context.Context) error {
+	commands := []string{
 		"make --no-print-directory bin/kustomize",
-		"go build -o "+programs+"/ ./fn ./controller",
-		"go -C test build -o ../"+programs+"/ ./preview/cmd/preview",
-	)
+		"go build -o " + productPrograms + "/ ./fn ./controller",
+	}
+	cached := []func(context.Context, build.Log) (string, error){build.ControlPlane, build.Supervisor}
+	if d.nodes.kind == realNode {
+		cached = append(cached, build.Crane)
+	} else {
+		commands = append(commands, "go -C test build -o ../"+productPrograms+"/ ./preview/cmd/preview")
+	}
+	group, ctx := errgroup.WithContext(ctx)
+	for _, provide := range cached {
+		group.Go(func() error {
+			_, err := provide(ctx, d.log)
+			return err
+		})
+	}
+	for _, command := range commands {
+		group.Go(func() error { return d.shell(ctx, command) })
+	}
+	return group.Wait()
+}
+
+// end ends what the steps have left running.
+func (d *demo) end() {
+	for _, end := range slices.Backward(d.ending) {
+		end()
+	}
+	d.ending = nil
 }
 
 // collect makes one folder of the programs, for PATH.
@@ -53,8 +79,8 @@ func (d *demo) collect() error {
 		return err
 	}
 	for name, folder := range map[string]string{
-		"fn":         filepath.Join(d.repository, programs),
-		"controller": filepath.Join(d.repository, programs),
+		"fn":         filepath.Join(d.repository, productPrograms),
+		"controller": filepath.Join(d.repository, productPrograms),
 		"kustomize":  filepath.Join(d.repository, "bin"),
 		"kubectl":    d.cluster.Programs(),
 	} {
@@ -103,22 +129,25 @@ func (d *demo) watch(ctx context.Context) error {
 	const command = "kubectl get mdview --all-namespaces --watch"
 	fmt.Println("  $ " + command + " &")
 	ctx, stop := context.WithCancel(ctx)
-	watch := d.command(ctx, "bash", "-c", "exec "+command)
+	watch := d.command(ctx, "exec "+command)
 	watch.Stdout = &indented{}
 	if err := watch.Start(); err != nil {
 		stop()
 		return err
 	}
-	d.unwatch = func() {
+	d.ending = append(d.ending, func() {
 		stop()
 		_ = watch.Wait() // it was told to end
-	}
+	})
 	return nil
 }
 
 func (d *demo) healthy(ctx context.Context) error {
-	defer d.unwatch()
-	err := d.shell(ctx, "kubectl wait --for=condition=Ready mdview --all --all-namespaces --timeout=2m")
+	defer d.end()
+	err := d.shell(ctx,
+		"kubectl wait --for=condition=Ready mdview --all --all-namespaces --timeout=2m",
+		"kubectl rollout status deployment/staging-viewer-handbook --namespace docs-staging --timeout=2m",
+	)
 	if err != nil && ctx.Err() == nil {
 		return fmt.Errorf("%w; the controller's log says:\n%s", err, d.lastWords())
 	}
@@ -132,7 +161,7 @@ func (d *demo) breakDeployment(ctx context.Context) error {
 func (d *demo) repaired(ctx context.Context) error {
 	const events = "kubectl get events --field-selector involvedObject.kind=MarkdownView,reason=DriftCorrected"
 	err := d.until(ctx, "an event DriftCorrected", func() string {
-		out, err := d.command(ctx, "bash", "-c", events+" --output=name").Output()
+		out, err := d.command(ctx, events+" --output=name").Output()
 		if err != nil {
 			return err.Error()
 		}
@@ -156,7 +185,7 @@ func (d *demo) repaired(ctx context.Context) error {
 func (d *demo) shell(ctx context.Context, commands ...string) error {
 	for _, command := range commands {
 		fmt.Println("  $ " + command)
-		cmd := d.command(ctx, "bash", "-o", "pipefail", "-c", command)
+		cmd := d.command(ctx, command)
 		out := &indented{}
 		cmd.Stdout, cmd.Stderr = out, out
 		if err := cmd.Run(); err != nil {
@@ -166,8 +195,9 @@ func (d *demo) shell(ctx context.Context, commands ...string) error {
 	return nil
 }
 
-func (d *demo) command(ctx context.Context, name string, args ...string) *exec.Cmd {
-	cmd := exec.CommandContext(ctx, name, args...)
+// command is one of a shell, with the programs and the cluster.
+func (d *demo) command(ctx context.Context, command string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, "bash", "-o", "pipefail", "-c", command)
 	cmd.Dir = d.repository
 	if d.cluster != nil {
 		cmd.Env = append(os.Environ(), "KUBECONFIG="+d.cluster.Kubeconfig, "PATH="+d.bin+string(os.PathListSeparator)+os.Getenv("PATH"))

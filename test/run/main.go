@@ -1,7 +1,7 @@
 // Command run is `make run`, a newcomer's first command. It shows the controller
-// at work: it starts a control plane with simulated nodes and the controller,
-// applies examples, breaks one and shows the repair, and leaves everything up until
-// it is interrupted. Nothing is left then.
+// at work: it starts a control plane, with a real node where there can be one and
+// simulated ones otherwise, and the controller, applies examples, breaks one and shows
+// the repair, and leaves everything up until it is interrupted. Nothing is left then.
 package main
 
 import (
@@ -13,7 +13,6 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/zoetrope/markdown-view/test/cluster"
 	"github.com/zoetrope/markdown-view/test/cluster/build"
 )
 
@@ -39,7 +38,7 @@ Ready: everything is up, until Ctrl-C. In another shell:
   kubectl edit mdview hello
   kubectl delete service viewer-hello && kubectl get events --field-selector reason=DriftCorrected
 
-The nodes are simulated: pods "run" as soon as they are scheduled. %[4]s
+%[4]s
 The controller's log is %[3]s
 `
 
@@ -50,18 +49,20 @@ func run(log build.Log) (err error) {
 	if build.NotNeeded() {
 		return errors.New("USE_EXISTING_CLUSTER is set, but this starts a control plane of its own: unset it")
 	}
-	d := &demo{log: log, unwatch: func() {}}
-	if err := d.steps(ctx, []step{{"building the programs", d.build}}); err != nil {
+	d := &demo{log: log}
+	if d.nodes, err = choose(os.Getenv("RUN"), impossible()); err != nil {
 		return err
 	}
-	log.Printf("starting a control plane with simulated nodes")
-	d.cluster, err = cluster.Start(ctx, cluster.Options{Nodes: 2, Log: log})
-	if err != nil {
+	if d.repository, err = build.Repository(); err != nil {
+		return err
+	}
+	log.Printf("pods run on %s", d.nodes)
+	if err := d.steps(ctx, []step{{"building the programs", d.build}, {"starting a control plane with its nodes", d.start}}); err != nil {
 		return err
 	}
 	defer func() {
 		log.Printf("ending all of it")
-		d.unwatch()
+		d.end()
 		err = errors.Join(err, d.cluster.Stop())
 		log.Printf("nothing is left")
 	}()
@@ -71,7 +72,7 @@ func run(log build.Log) (err error) {
 	if err := d.show(ctx); err != nil {
 		return err
 	}
-	fmt.Printf(farewell, d.cluster.Kubeconfig, d.bin, d.controller.LogFile(), d.page())
+	fmt.Printf(farewell, d.cluster.Kubeconfig, d.bin, d.controller.LogFile(), d.podsAre())
 	<-ctx.Done()
 	return nil
 }
@@ -94,7 +95,10 @@ func (d *demo) show(ctx context.Context) error {
 		{"breaking a Deployment, as a person might", d.breakDeployment},
 		{"waiting for its repair", d.repaired},
 	}
-	if d.mdbook() != "" {
+	switch {
+	case d.nodes.kind == realNode:
+		steps = append(steps, step{"connecting to the book of hello", d.forward})
+	case d.mdbook() != "":
 		steps = append(steps, step{"serving the book of hello on this machine", d.serve})
 	}
 	return d.steps(ctx, steps)

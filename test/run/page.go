@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"time"
 
 	"github.com/zoetrope/markdown-view/test/cluster/supervise"
 )
@@ -22,24 +24,29 @@ func (d *demo) mdbook() string {
 	return ""
 }
 
-// serve has a local mdBook serve what the pods of a view would.
-func (d *demo) serve(ctx context.Context) error {
-	mdbook := d.mdbook()
+// freePort returns a port of the loopback address that nothing listens on.
+func freePort(ctx context.Context) (string, error) {
 	var config net.ListenConfig
 	listener, err := config.Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
-		return err
+		return "", err
 	}
 	port := strconv.Itoa(listener.Addr().(*net.TCPAddr).Port)
-	if err := listener.Close(); err != nil {
+	return port, listener.Close()
+}
+
+// serve has a local mdBook serve what the pods of a view would.
+func (d *demo) serve(ctx context.Context) error {
+	port, err := freePort(ctx)
+	if err != nil {
 		return err
 	}
 	process, err := d.cluster.Run(ctx, supervise.Process{
 		Name: "preview",
-		Path: filepath.Join(d.repository, programs, "preview"),
+		Path: filepath.Join(d.repository, productPrograms, "preview"),
 		Args: []string{
 			"-view", filepath.Join(d.repository, "examples", "inline", "markdownview.yaml"),
-			"-fn", filepath.Join(d.bin, "fn"), "-mdbook", mdbook, "-port", port,
+			"-fn", filepath.Join(d.bin, "fn"), "-mdbook", d.mdbook(), "-port", port,
 		},
 		Env: []string{"TMPDIR=" + d.cluster.Folder()},
 	})
@@ -47,28 +54,63 @@ func (d *demo) serve(ctx context.Context) error {
 		return err
 	}
 	address := "http://127.0.0.1:" + port + "/"
-	err = d.until(ctx, "the page", func() string {
+	d.book = "What those of hello\nwould serve is served on this machine: " + address
+	return d.answers(ctx, address, process.LogFile())
+}
+
+// forward has kubectl connect a port of this machine to the pods of a view. kubectl ends with
+// the pod that it has chosen, so it is started again as long as this runs.
+func (d *demo) forward(ctx context.Context) error {
+	port, err := freePort(ctx)
+	if err != nil {
+		return err
+	}
+	command := "kubectl port-forward service/viewer-hello " + port + ":80"
+	fmt.Println("  $ " + command + " &")
+	log, err := os.Create(filepath.Join(d.cluster.Folder(), "logs", "port-forward.log"))
+	if err != nil {
+		return err
+	}
+	forwarding, stop := context.WithCancel(context.WithoutCancel(ctx)) // it outlives the step
+	ended := make(chan struct{})
+	d.ending = append(d.ending, func() {
+		stop()
+		<-ended
+	})
+	go func() {
+		defer close(ended)
+		defer func() { _ = log.Close() }()
+		for forwarding.Err() == nil {
+			kubectl := d.command(forwarding, "exec "+command)
+			kubectl.Stdout, kubectl.Stderr = log, log
+			_ = kubectl.Run() // its log says why
+			select {
+			case <-forwarding.Done():
+			case <-time.After(time.Second):
+			}
+		}
+	}()
+	d.book = "http://127.0.0.1:" + port + "/"
+	return d.answers(ctx, d.book, log.Name())
+}
+
+// answers waits until a page is at an address. The log is of the program that serves it.
+func (d *demo) answers(ctx context.Context, address, log string) error {
+	return d.until(ctx, "the page", func() string {
 		request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 		if err != nil {
 			return err.Error()
 		}
 		response, err := http.DefaultClient.Do(request)
 		if err != nil {
-			return fmt.Sprintf("%v; see %s", err, process.LogFile())
+			return fmt.Sprintf("%v; see %s", err, log)
 		}
 		if err := response.Body.Close(); err != nil || response.StatusCode != http.StatusOK {
 			return fmt.Sprintf("%s answers %s", address, response.Status)
 		}
 		return ""
 	})
-	d.book = address
-	return err
 }
 
-// page says where a book can be read.
-func (d *demo) page() string {
-	if d.book == "" {
-		return "Once make mdbook\nhas fetched mdBook, their book is served on this machine, too."
-	}
-	return "What those of hello\nwould serve is served on this machine: " + d.book
-}
+// fetchIt says how to have a book served.
+const fetchIt = "Once make mdbook\nhas fetched mdBook, their book is served on this machine, too."

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -16,36 +17,150 @@ import (
 
 	"github.com/zoetrope/markdown-view/test/browser"
 	"github.com/zoetrope/markdown-view/test/cluster/build"
+	"github.com/zoetrope/markdown-view/test/cluster/clustertest"
 )
 
-// TestRun is what a newcomer sees, up to Ctrl-C.
+// TestRun is what a newcomer sees, up to Ctrl-C, with the nodes that can be had here.
 func TestRun(t *testing.T) {
 	if build.NotNeeded() || os.Getenv("KUBEBUILDER_ASSETS") != "" {
 		t.Skip("it runs on the control plane that is built from source")
 	}
+	program := programOf(t)
+	t.Run("on simulated nodes", func(t *testing.T) {
+		// Nothing is asked for, and a real node can't be had, or doesn't start.
+		r := start(t, program, "RUN=", "PATH="+brokenContainerd(t)+string(os.PathListSeparator)+os.Getenv("PATH"))
+		text := r.awaitReady(t)
+		if why := "there is no real node, so simulated ones are taken: "; impossible() == "" && !strings.Contains(text, why) {
+			t.Errorf("the screen doesn't say %q:\n%s", why, text)
+		}
+		checkScreen(t, text)
+		checkPreview(t, text)
+		r.interrupt(t, checkCluster(t, text))
+	})
+	t.Run("on a real node", func(t *testing.T) {
+		if why := impossible(); why != "" {
+			t.Skip(why)
+		}
+		r := start(t, program, "RUN=") // what is taken by itself
+		text := r.awaitReady(t)
+		checkScreen(t, text)
+		address := bookAt(t, text, `serve their book here:\n(http://\S+)`)
+		checkPage(t, address, "Hello", "run-node.png")
+		// kubectl port-forward ends with the pod that it has chosen.
+		change := `kubectl patch mdview hello --type=merge --patch='{"spec":{"markdowns":{"hello.md":"# Changed\n"}}}'`
+		if out, err := shell(t.Context(), text, change); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		checkPage(t, address, "Changed", "run-node-changed.png")
+		r.interrupt(t, checkCluster(t, text))
+	})
+}
+
+// TestRunSaysWhatRUNMayBe, at once.
+func TestRunSaysWhatRUNMayBe(t *testing.T) {
+	cmd := exec.CommandContext(t.Context(), programOf(t))
+	cmd.Env = append(os.Environ(), "RUN=kind")
+	out, err := cmd.CombinedOutput()
+	if want := "run: RUN=kind: it may be node or simulated, or unset, which takes node where that can be had\n"; err == nil || string(out) != want {
+		t.Errorf("it says %q, not %q: %v", out, want, err)
+	}
+}
+
+func TestChoose(t *testing.T) {
+	const cannot = "this is not root"
+	for name, test := range map[string]struct {
+		asked      string
+		impossible string
+		want       nodes
+		err        string
+	}{
+		"nothing is asked for, and a real node can be had":   {"", "", nodes{realNode, "this is root on Linux with containerd; RUN=simulated needs neither", false}, ""},
+		"nothing is asked for, and a real node can't be had": {"", cannot, nodes{simulatedNodes, "a real node can't be had here: this is not root", false}, ""},
+		"simulated nodes, where a real one could be had":     {simulatedNodes, "", nodes{simulatedNodes, "RUN asks for them", true}, ""},
+		"a real node, where it can be had":                   {realNode, "", nodes{realNode, "RUN asks for it", true}, ""},
+		"a real node, where it can't be had":                 {realNode, cannot, nodes{}, "RUN=node can't be had here: this is not root"},
+		"something else, which is said before what can't be": {"nodes", cannot, nodes{}, "RUN=nodes: it may be node or simulated, or unset, which takes node where that can be had"},
+		"something else, even where everything could be had": {"Node", "", nodes{}, "RUN=Node: it may be node or simulated, or unset, which takes node where that can be had"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, err := choose(test.asked, test.impossible)
+			if got != test.want || err == nil && test.err != "" || err != nil && err.Error() != test.err {
+				t.Errorf("got %v, %v; want %v, %q", got, err, test.want, test.err)
+			}
+		})
+	}
+}
+
+// programOf builds the program.
+func programOf(t *testing.T) string {
+	t.Helper()
 	program := filepath.Join(t.TempDir(), "run")
 	if out, err := exec.CommandContext(t.Context(), "go", "build", "-buildvcs=false", "-o", program, ".").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	temporary := t.TempDir()
+	return program
+}
+
+// brokenContainerd returns a folder with a containerd that ends at once.
+func brokenContainerd(t *testing.T) string {
+	t.Helper()
+	folder := t.TempDir()
+	if err := os.WriteFile(filepath.Join(folder, "containerd"), []byte("#!/bin/sh\nexit 1\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return folder
+}
+
+// running is the program while it runs.
+type running struct {
+	process           *os.Process
+	temporary, screen string
+	ended             chan error
+}
+
+func start(t *testing.T, program string, env ...string) *running {
+	t.Helper()
+	r := &running{temporary: t.TempDir(), screen: filepath.Join(t.TempDir(), "screen"), ended: make(chan error, 1)}
 	cmd := exec.CommandContext(t.Context(), program)
-	cmd.Env = append(os.Environ(), "TMPDIR="+temporary)
+	cmd.Env = append(append(os.Environ(), "TMPDIR="+r.temporary), env...)
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.WaitDelay = time.Minute
-	screen, err := os.Create(filepath.Join(t.TempDir(), "screen"))
+	screen, err := os.Create(r.screen)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = screen.Close() }()
+	t.Cleanup(func() { _ = screen.Close() })
 	cmd.Stdout, cmd.Stderr = screen, screen
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	ended := make(chan error, 1)
-	go func() { ended <- cmd.Wait() }()
-	defer func() { _ = cmd.Process.Signal(os.Interrupt) }() // no harm if it has ended
+	r.process = cmd.Process
+	go func() { r.ended <- cmd.Wait() }()
+	t.Cleanup(func() { _ = cmd.Process.Signal(os.Interrupt) }) // no harm if it has ended
+	return r
+}
 
-	text := awaitReady(t, screen.Name(), ended)
+// interrupt ends it, as Ctrl-C does, and looks for what is left.
+func (r *running) interrupt(t *testing.T, dial func() error) {
+	t.Helper()
+	if err := r.process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-r.ended; err != nil {
+		t.Errorf("after Ctrl-C: %v", err)
+	}
+	if err := dial(); err == nil {
+		t.Error("the API server still listens")
+	}
+	left, err := os.ReadDir(r.temporary)
+	if err != nil || len(left) > 0 {
+		t.Errorf("left over: %v, %v", left, err)
+	}
+	wantNoProcessIn(t, r.temporary)
+}
+
+func checkScreen(t *testing.T, text string) {
+	t.Helper()
 	for _, shown := range []string{
 		"hello", "db-runbook", // of kubectl get
 		"Healthy",
@@ -56,71 +171,69 @@ func TestRun(t *testing.T) {
 			t.Errorf("%q isn't on the screen:\n%s", shown, text)
 		}
 	}
-	checkPage(t, text)
-	dial := checkCluster(t, text)
-
-	if err := cmd.Process.Signal(os.Interrupt); err != nil {
-		t.Fatal(err)
-	}
-	if err := <-ended; err != nil {
-		t.Errorf("after Ctrl-C: %v", err)
-	}
-	if err := dial(); err == nil {
-		t.Error("the API server still listens")
-	}
-	left, err := os.ReadDir(temporary)
-	if err != nil || len(left) > 0 {
-		t.Errorf("left over: %v, %v", left, err)
-	}
-	wantNoProcessIn(t, temporary)
 }
 
-// checkPage reads the book whose address the screen has, if there is an mdBook.
-func checkPage(t *testing.T, text string) {
+// checkPreview reads the book whose address the screen has, if there is an mdBook.
+func checkPreview(t *testing.T, text string) {
 	t.Helper()
 	repository, err := build.Repository()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := os.Stat(filepath.Join(repository, "bin", "mdbook")); err != nil {
-		if !strings.Contains(text, "Once make mdbook\n") {
+	if (&demo{repository: repository}).mdbook() == "" {
+		if !strings.Contains(text, fetchIt) {
 			t.Errorf("the screen doesn't say how to have a book served:\n%s", text)
 		}
 		return
 	}
-	address := regexp.MustCompile(`served on this machine: (http://\S+)`).FindStringSubmatch(text)
-	if address == nil {
+	checkPage(t, bookAt(t, text, `served on this machine: (http://\S+)`), "Hello", "run.png")
+}
+
+// bookAt finds the address of a book on the screen.
+func bookAt(t *testing.T, text, pattern string) string {
+	t.Helper()
+	found := regexp.MustCompile(pattern).FindStringSubmatch(text)
+	if found == nil {
 		t.Fatalf("the screen has no book's address:\n%s", text)
 	}
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address[1], nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = response.Body.Close() }()
-	page, err := io.ReadAll(response.Body)
-	if err != nil || !bytes.Contains(page, []byte("<title>Hello")) {
-		t.Errorf("%s answers %v:\n%s", address[1], err, page)
-	}
-	t.Run("in a browser", func(t *testing.T) {
+	return found[1]
+}
+
+// checkPage waits until a page has a title, and then opens it in a browser.
+func checkPage(t *testing.T, address, title, screenshot string) {
+	t.Helper()
+	clustertest.Eventually(t, 2*time.Minute, clustertest.Often, "the page to have the title "+title, func() string {
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address, nil)
+		if err != nil {
+			return err.Error()
+		}
+		response, err := http.DefaultClient.Do(request)
+		if err != nil {
+			return err.Error()
+		}
+		defer func() { _ = response.Body.Close() }()
+		page, err := io.ReadAll(response.Body)
+		if err != nil || !bytes.Contains(page, []byte("<h1 id=\""+strings.ToLower(title)+"\"")) {
+			return fmt.Sprintf("%s answers %v:\n%s", address, err, page)
+		}
+		return ""
+	})
+	t.Run(title+" in a browser", func(t *testing.T) {
 		reader := browser.Start(t)
-		reader.Open(address[1])
-		reader.Shows("Hello")
-		reader.Screenshot("run.png")
+		reader.Open(address)
+		reader.Shows(title)
+		reader.Screenshot(screenshot)
 	})
 }
 
 // awaitReady returns what is on the screen when everything is up.
-func awaitReady(t *testing.T, screen string, ended <-chan error) string {
+func (r *running) awaitReady(t *testing.T) string {
 	t.Helper()
 	ticker := time.NewTicker(100 * time.Millisecond)
 	defer ticker.Stop()
 	limit := time.After(10 * time.Minute)
 	for {
-		text, err := os.ReadFile(screen)
+		text, err := os.ReadFile(r.screen)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -128,7 +241,7 @@ func awaitReady(t *testing.T, screen string, ended <-chan error) string {
 			return string(text)
 		}
 		select {
-		case err := <-ended:
+		case err := <-r.ended:
 			t.Fatalf("it ended before it was ready: %v\n%s", err, text)
 		case <-limit:
 			t.Fatalf("it didn't get ready:\n%s", text)
@@ -137,20 +250,22 @@ func awaitReady(t *testing.T, screen string, ended <-chan error) string {
 	}
 }
 
+// shell runs a command with what the screen says to export.
+func shell(ctx context.Context, text, command string) (string, error) {
+	exports := strings.Join(regexp.MustCompile(`(?m)^  export .*$`).FindAllString(text, -1), "\n")
+	out, err := exec.CommandContext(ctx, "bash", "-c", exports+"\n"+command).CombinedOutput()
+	return string(out), err
+}
+
 // checkCluster does what the screen says, and returns how to connect to the API
 // server.
 func checkCluster(t *testing.T, text string) func() error {
 	t.Helper()
-	exports := strings.Join(regexp.MustCompile(`(?m)^  export .*$`).FindAllString(text, -1), "\n")
-	kubectl := func(ctx context.Context, args string) (string, error) {
-		out, err := exec.CommandContext(ctx, "bash", "-c", exports+"\nkubectl "+args).CombinedOutput()
-		return string(out), err
-	}
-	ready, err := kubectl(t.Context(), "get mdview hello --no-headers")
+	ready, err := shell(t.Context(), text, "kubectl get mdview hello --no-headers")
 	if err != nil || !strings.Contains(ready, "Healthy") {
 		t.Errorf("kubectl get mdview hello: %v\n%s", err, ready)
 	}
-	host, err := kubectl(t.Context(), "config view --output=jsonpath='{.clusters[0].cluster.server}'")
+	host, err := shell(t.Context(), text, "kubectl config view --output=jsonpath='{.clusters[0].cluster.server}'")
 	if err != nil {
 		t.Fatalf("%v\n%s", err, host)
 	}
