@@ -55,14 +55,14 @@ func TestArchivesHoldTheProgramAndTheLicense(t *testing.T) {
 	dist := mustBuild(t, newProject(t))
 	for _, program := range programs {
 		folder := t.TempDir()
-		if diff := cmp.Diff([]string{program, "LICENSE"}, unpackTarGzip(t, filepath.Join(dist, program+"_v1.2.3_linux_amd64.tar.gz"), folder)); diff != "" {
+		if diff := cmp.Diff([]string{program, "LICENSE", "LICENSES-third-party.txt"}, unpackTarGzip(t, filepath.Join(dist, program+"_v1.2.3_linux_amd64.tar.gz"), folder)); diff != "" {
 			t.Error(diff)
 		}
 		archive, err := zip.OpenReader(filepath.Join(dist, program+"_v1.2.3_windows_amd64.zip"))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if names := []string{archive.File[0].Name, archive.File[1].Name}; !cmp.Equal(names, []string{program + ".exe", "LICENSE"}) {
+		if names := []string{archive.File[0].Name, archive.File[1].Name, archive.File[2].Name}; !cmp.Equal(names, []string{program + ".exe", "LICENSE", "LICENSES-third-party.txt"}) {
 			t.Errorf("the zip holds %v", names)
 		}
 		_ = archive.Close()

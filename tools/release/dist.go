@@ -25,9 +25,13 @@ type entry struct {
 	mode    int64
 }
 
-// archive packs each program of a platform, with the licence.
+// archive packs each program of a platform, with the licences.
 func (r *release) archive(p platform) error {
 	license, err := os.ReadFile(filepath.Join(r.source, "LICENSE"))
+	if err != nil {
+		return err
+	}
+	others, err := rootfs.ReadFile("rootfs/" + licensesFile)
 	if err != nil {
 		return err
 	}
@@ -42,7 +46,7 @@ func (r *release) archive(p platform) error {
 			pack = writeZip
 		}
 		var archive bytes.Buffer
-		if err := pack(&archive, r.created, []entry{{file, content, 0o755}, {"LICENSE", license, 0o644}}); err != nil {
+		if err := pack(&archive, r.created, []entry{{file, content, 0o755}, {"LICENSE", license, 0o644}, {"LICENSES-third-party.txt", others, 0o644}}); err != nil {
 			return err
 		}
 		if err := r.write(r.archiveName(p, program), archive.Bytes()); err != nil {

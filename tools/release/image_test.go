@@ -46,7 +46,7 @@ func TestTheImageIsForAllLinuxPlatforms(t *testing.T) {
 			t.Errorf("the configuration of %s is for %s", m.Platform, got)
 		}
 		files := filesOf(t, one)
-		if diff := cmp.Diff([]string{"controller", "etc/", "etc/group", "etc/passwd", "fn"}, slices.Sorted(maps.Keys(files))); diff != "" {
+		if diff := cmp.Diff([]string{"controller", "etc/", "etc/group", "etc/passwd", "fn", "licenses/", "licenses/third-party.txt"}, slices.Sorted(maps.Keys(files))); diff != "" {
 			t.Errorf("%s: files (-want +got):\n%s", m.Platform, diff)
 		}
 		if files["fn"].mode != 0o755 || files["etc/passwd"].mode != 0o644 {

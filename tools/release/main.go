@@ -2,6 +2,7 @@
 //
 //	release build -version v1.2.3   fills dist/
 //	release push                    pushes the image and the manifests in dist/ to a registry
+//	release licenses                writes the licences of what the programs are linked with
 //
 // The same commit and the same Go give the same bytes, in whatever folder and on whatever
 // machine.
@@ -15,6 +16,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"strings"
 )
 
@@ -35,7 +37,7 @@ func main() {
 
 func run(ctx context.Context, args []string, stderr io.Writer) error {
 	if len(args) == 0 {
-		return errors.New("the command is missing: build or push")
+		return errors.New("the command is missing: build, push or licenses")
 	}
 	switch args[0] {
 	case "build":
@@ -50,8 +52,20 @@ func run(ctx context.Context, args []string, stderr io.Writer) error {
 			return err
 		}
 		return push(ctx, options, stderr)
+	case "licenses":
+		flags := flag.NewFlagSet("release licenses", flag.ContinueOnError)
+		flags.SetOutput(stderr)
+		source := flags.String("source", ".", "the project's `folder`")
+		if err := parseFlags(flags, args[1:]); err != nil {
+			return err
+		}
+		platforms, err := parsePlatforms(defaultPlatforms)
+		if err != nil {
+			return err
+		}
+		return writeLicenses(ctx, *source, platforms, filepath.Join(*source, "tools", "release", "rootfs", licensesFile))
 	default:
-		return fmt.Errorf("unknown command %q: build or push", args[0])
+		return fmt.Errorf("unknown command %q: build, push or licenses", args[0])
 	}
 }
 
