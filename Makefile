@@ -58,13 +58,14 @@ docs: bin/mdbook ## Build the documentation as a book, into bin/docs.
 	bin/mdbook build docs
 
 .PHONY: generate
-generate: bin/controller-gen bin/crd-schema bin/crd-ref-docs ## Regenerate deepcopy functions, CRD, JSON schema, API reference.
+generate: bin/controller-gen bin/crd-schema bin/crd-ref-docs bin/release ## Regenerate deepcopy functions, CRD, JSON schema, API reference, licences.
 	bin/controller-gen object paths=./api/...
 	bin/controller-gen crd paths=./api/... output:crd:dir=config/crd/bases
 	bin/controller-gen rbac:roleName=markdown-view-controller paths=./controller/... output:rbac:dir=config/rbac
 	bin/crd-schema config/crd/bases/view.zoetrope.github.io_markdownviews.yaml config/crd/schema
 	bin/crd-ref-docs --log-level WARN --config tools/crd-ref-docs/config.yaml --templates-dir tools/crd-ref-docs/templates \
 	  --source-path api/v1 --renderer markdown --output-path docs/api.md
+	bin/release licenses
 
 .PHONY: fmt
 fmt: bin/golangci-lint ## Format the Go code.
@@ -155,14 +156,22 @@ $(PROGRAMS:%=build-%): build-%:
 
 CONTAINER_TOOL ?= $(firstword $(foreach tool,docker podman buildah,$(if $(shell command -v $(tool)),$(tool))) docker)
 IMAGE ?= markdown-view:$(VERSION)
+VIEWER_IMAGE ?= markdown-view-viewer:$(VERSION)
 
 .PHONY: image
-image: ## Build the image IMAGE with docker, podman or buildah.
+image: image-markdown-view image-viewer ## Build the images IMAGE and VIEWER_IMAGE with docker, podman or buildah.
+
+.PHONY: image-markdown-view
+image-markdown-view: ## Build the image IMAGE, of function and controller.
 	$(CONTAINER_TOOL) build \
 	  --build-arg VERSION=$(VERSION) \
 	  --build-arg REVISION=$(shell git rev-parse HEAD 2>/dev/null) \
 	  --build-arg CREATED=$(shell git log -1 --format=%cI 2>/dev/null) \
 	  $(IMAGE_FLAGS) --tag $(IMAGE) .
+
+.PHONY: image-viewer
+image-viewer: ## Build the image VIEWER_IMAGE, of mdBook and its preprocessors; takes minutes.
+	$(CONTAINER_TOOL) build $(VIEWER_IMAGE_FLAGS) --tag $(VIEWER_IMAGE) tools/viewer
 
 ##@ Release
 
@@ -175,6 +184,12 @@ DIST ?= dist
 .PHONY: release
 release: bin/release ## Fill DIST (dist/) with the release VERSION=v1.2.3; docs/release.md lists what is in it.
 	bin/release build -version '$(VERSION)' -platforms '$(RELEASE_PLATFORMS)' -image '$(RELEASE_IMAGE)' -dist '$(DIST)'
+
+.PHONY: release-check
+release-check: ## Make the release VERSION that is in DIST again, from a clone elsewhere, and compare all of it.
+	@again=$$(mktemp -d) && trap 'rm -rf "$$again"' EXIT && git clone --quiet . "$$again/a clone" && \
+	  $(MAKE) --no-print-directory -C "$$again/a clone" release DIST="$$again/dist" && \
+	  diff '$(DIST)/checksums.txt' "$$again/dist/checksums.txt" && echo "all files in $(DIST) and in the one made again are the same"
 
 .PHONY: release-push
 release-push: bin/release ## Push the image and the manifests in DIST to the registry of RELEASE_IMAGE.

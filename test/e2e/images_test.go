@@ -170,7 +170,7 @@ func (b *builder) standIn(ctx context.Context) error {
 
 // build runs make image, as people do, and pushes what it made.
 func (b *builder) build(ctx context.Context, sources, name string) error {
-	_, err := b.run(ctx, sources, "make", "--no-print-directory", "image", "VERSION="+imageVersion, "IMAGE="+name,
+	_, err := b.run(ctx, sources, "make", "--no-print-directory", "image-markdown-view", "VERSION="+imageVersion, "IMAGE="+name,
 		"CONTAINER_TOOL="+strings.Join(b.command, " "), "IMAGE_FLAGS="+strings.Join(b.flags, " "))
 	if err != nil {
 		return err
