@@ -38,6 +38,7 @@ func (s *soak) holds() {
 	deadline := time.Now().Add(soakPatience)
 	for _, view := range s.views {
 		view.excuse = ""
+		s.collect(view.leftBehind)
 		clustertest.Eventually(s.T, max(time.Until(deadline), 10*time.Second), 200*time.Millisecond,
 			"a view to be as the model says"+view.story(s), func() string { return view.differs(s) })
 		if view.excuse != "" {
@@ -164,7 +165,7 @@ func (v *soakView) isntServed() string {
 	revision := deployment.Spec.Template.Annotations[v1.RevisionAnnotation]
 	var pods corev1.PodList
 	v.tenant.must(v.tenant.Client.List(v.tenant.Context(), &pods, client.InNamespace(v.tenant.namespace), client.MatchingLabels(generator.Labels(v.name))))
-	serving, counted := int32(0), ""
+	serving := int32(0)
 	for i := range pods.Items {
 		pod := &pods.Items[i]
 		if pod.DeletionTimestamp != nil {
@@ -175,18 +176,10 @@ func (v *soakView) isntServed() string {
 		}
 		if slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool { return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue }) {
 			serving++
-			counted += fmt.Sprintf("\n%s of %s, since %s", pod.Name, metav1.GetControllerOfNoCopy(pod).Name, pod.CreationTimestamp.UTC())
 		}
 	}
 	if serving != v.replicas {
-		var sets appsv1.ReplicaSetList
-		v.tenant.must(v.tenant.Client.List(v.tenant.Context(), &sets, client.InNamespace(v.tenant.namespace), client.MatchingLabels(generator.Labels(v.name))))
-		for i := range sets.Items {
-			set := &sets.Items[i]
-			counted += fmt.Sprintf("\nReplicaSet %s of %s, being deleted: %t, %d replicas of %d", set.Name,
-				metav1.GetControllerOf(set).UID, set.DeletionTimestamp != nil, set.Status.Replicas, *set.Spec.Replicas)
-		}
-		return fmt.Sprintf("%d pods serve, not %d: %s\nthe Deployment is %s", serving, v.replicas, counted, deployment.UID)
+		return fmt.Sprintf("%d pods serve, not %d", serving, v.replicas)
 	}
 	return ""
 }
@@ -232,25 +225,44 @@ func (v *soakView) isntKept(message string) string {
 // soakCollection is how long the objects of a deleted view may stay.
 const soakCollection = 40 * time.Second
 
-// collected waits until the objects of a deleted view are. The garbage collector misses, for
-// good, that the view was replaced by one of its name if its watch was away meanwhile. A
-// view takes over what it finds so; of one that was deleted again it stays until the
-// collector is started anew.
+// collected waits until the objects of a deleted view are. A view takes over what it finds of
+// a predecessor; of one that was deleted again it stays until it is collected.
 func (s *soak) collected(v *soakView) {
 	s.Helper()
+	s.collect(v.leftovers)
+	clustertest.Eventually(s.T, soakPatience, clustertest.Often, "the objects of a deleted view to be collected"+v.story(s), v.leftovers)
+}
+
+// collect waits for the garbage collector. It misses, for good, that an object was replaced by
+// one of its name if its watch was away meanwhile, and is started anew then.
+func (s *soak) collect(left func() string) {
+	s.Helper()
 	limit := time.Now().Add(soakCollection)
-	for v.leftovers() != "" && time.Now().Before(limit) {
+	for left() != "" && time.Now().Before(limit) {
 		select {
 		case <-time.After(clustertest.Often):
 		case <-s.Context().Done():
 		}
 	}
-	if v.leftovers() != "" {
+	if left() != "" {
 		s.happens("the garbage collector is started anew")
 		s.must(s.component(cluster.ControllerManager).Kill(s.Context()))
 		s.must(s.component(cluster.ControllerManager).Start(s.Context()))
 	}
-	clustertest.Eventually(s.T, soakPatience, clustertest.Often, "the objects of a deleted view to be collected"+v.story(s), v.leftovers)
+}
+
+// leftBehind names a ReplicaSet of a Deployment that was replaced.
+func (v *soakView) leftBehind() string {
+	deployment := &appsv1.Deployment{}
+	v.tenant.get(deployment, generator.ViewerName(v.name))
+	var sets appsv1.ReplicaSetList
+	v.tenant.must(v.tenant.Client.List(v.tenant.Context(), &sets, client.InNamespace(v.tenant.namespace), client.MatchingLabels(generator.Labels(v.name))))
+	for i := range sets.Items {
+		if owner := metav1.GetControllerOfNoCopy(&sets.Items[i]); owner != nil && owner.UID != deployment.UID {
+			return sets.Items[i].Name
+		}
+	}
+	return ""
 }
 
 // wroteItsOwnOnly looks at every write of the controller that the API server has done.

@@ -26,12 +26,8 @@ import (
 func UnavailableReason(deployment *appsv1.Deployment, pods []corev1.Pod) string {
 	wanted := ptr.Deref(deployment.Spec.Replicas, v1.DefaultReplicas)
 	status := deployment.Status
-	current := deployment.Spec.Template.Annotations
 	foreign := foreignPod(deployment, pods)
-	outdated := countReady(pods, func(pod *corev1.Pod) bool {
-		return isOf(deployment, pod) && (pod.Annotations[v1.RevisionAnnotation] != current[v1.RevisionAnnotation] ||
-			pod.Annotations[v1.RestartedForAnnotation] != current[v1.RestartedForAnnotation])
-	})
+	outdated := countReady(pods, func(pod *corev1.Pod) bool { return isOutdated(deployment, pod) })
 	switch {
 	case status.ObservedGeneration < deployment.Generation:
 		return fmt.Sprintf("the Deployment of %s is being updated", plural(wanted, "replica", "replicas"))
@@ -47,6 +43,31 @@ func UnavailableReason(deployment *appsv1.Deployment, pods []corev1.Pod) string 
 		return plural(outdated, "pod with earlier pages still serves", "pods with earlier pages still serve")
 	case foreign != "":
 		return "pod " + foreign + " isn't the Deployment's, but has its labels and gets requests: delete the pod, or take the labels off it"
+	}
+	return ""
+}
+
+// isOutdated reports whether a pod of a Deployment was made for other pages than its template.
+func isOutdated(deployment *appsv1.Deployment, pod *corev1.Pod) bool {
+	current := deployment.Spec.Template.Annotations
+	return isOf(deployment, pod) && (pod.Annotations[v1.RevisionAnnotation] != current[v1.RevisionAnnotation] ||
+		pod.Annotations[v1.RestartedForAnnotation] != current[v1.RestartedForAnnotation])
+}
+
+// LeftBehind names, after a view's other faults, a ReplicaSet whose pods serve earlier pages
+// though the Deployment knows of none to replace; empty if there is none. The garbage collector
+// misses that a Deployment was deleted if it is made again before it looks, as after an outage
+// of the API server. It means something only a while after a rollout: the Deployment and the
+// pods needn't be of the same moment.
+func LeftBehind(deployment *appsv1.Deployment, pods []corev1.Pod) string {
+	if ReplacesPods(deployment) {
+		return ""
+	}
+	for i := range pods {
+		if pod := &pods[i]; pod.DeletionTimestamp == nil && isReady(pod) && isOutdated(deployment, pod) {
+			set := metav1.GetControllerOfNoCopy(pod).Name
+			return "; ReplicaSet " + set + " was left behind by a Deployment that is gone: kubectl delete replicaset " + set
+		}
 	}
 	return ""
 }

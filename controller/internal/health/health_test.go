@@ -288,6 +288,25 @@ func TestExplain(t *testing.T) {
 	}
 }
 
+func TestLeftBehind(t *testing.T) {
+	const want = "; ReplicaSet viewer-docs-1 was left behind by a Deployment that is gone: kubectl delete replicaset viewer-docs-1"
+	for name, test := range map[string]struct {
+		deployment *appsv1.Deployment
+		pod        corev1.Pod
+		want       string
+	}{
+		"nobody stops a pod with earlier pages":   {deployment(nil), pod(earlier, nil), want},
+		"it has the current pages":                {deployment(nil), pod(revision, nil), ""},
+		"it is being stopped":                     {deployment(nil), pod(earlier, func(p *corev1.Pod) { p.DeletionTimestamp = new(metav1.Now()) }), ""},
+		"the Deployment is about to stop it":      {deployment(func(d *appsv1.Deployment) { d.Status.Replicas = 3 }), pod(earlier, nil), ""},
+		"it is somebody else's, which is said so": {deployment(nil), pod(earlier, func(p *corev1.Pod) { p.OwnerReferences = nil }), ""},
+	} {
+		if got := LeftBehind(test.deployment, []corev1.Pod{pod(revision, nil), test.pod}); got != test.want {
+			t.Errorf("%s: got %q, want %q", name, got, test.want)
+		}
+	}
+}
+
 func TestServedMessage(t *testing.T) {
 	for _, test := range []struct {
 		replicas       int32

@@ -49,7 +49,7 @@ func (r *Reconciler) checkRollout(ctx context.Context, view *v1.MarkdownView, st
 	}
 	if left <= 0 || health.DeadlineExceeded(deployment, timeout) || !newRollout && !state.rollout.progressed && failedBefore(view) {
 		return result{
-			state: outcome.Stalled, reason: v1.RolloutFailedReason, message: explain(health.All),
+			state: outcome.Stalled, reason: v1.RolloutFailedReason, message: explain(health.All) + health.LeftBehind(deployment, pods.Items),
 			requeueAfter: soonest(atRest, good.recheck), replicas: replicas,
 		}
 	}
