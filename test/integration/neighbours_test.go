@@ -32,10 +32,11 @@ const workersOfANamespace = 10
 // controller busy, and measures how long the other's edits and repairs take.
 func TestAHostileNeighbourDelaysNobody(t *testing.T) {
 	hang := func(r *http.Request, _ *admissionv1.AdmissionResponse) { <-r.Context().Done() }
-	relabel := func(_ *http.Request, response *admissionv1.AdmissionResponse) {
+	var relabelled atomic.Int32
+	relabel := func(_ *http.Request, response *admissionv1.AdmissionResponse) { // each time to another version
 		patchType := admissionv1.PatchTypeJSONPatch
 		response.PatchType = &patchType
-		response.Patch = []byte(`[{"op": "add", "path": "/metadata/labels/app.kubernetes.io~1created-by", "value": "mallory"}]`)
+		response.Patch = fmt.Appendf(nil, `[{"op": "add", "path": "/metadata/labels/app.kubernetes.io~1created-by", "value": "mallory-%d"}]`, relabelled.Add(1))
 	}
 	tests := map[string]struct {
 		views  int
@@ -75,6 +76,12 @@ func TestAHostileNeighbourDelaysNobody(t *testing.T) {
 				return ""
 			})
 			t.Logf("without a neighbour repairs take %v", before)
+			if test.reason != "" { // it fails at once: have it tried again and again
+				hostile.goesOn(func(round int) {
+					view := &v1.MarkdownView{ObjectMeta: metav1.ObjectMeta{Namespace: hostile.namespace, Name: fmt.Sprint("docs-", round%test.views)}}
+					hostile.tryPatch(view, fmt.Sprintf(`{"metadata": {"annotations": {%q: "%d"}}}`, meta.ReconcileRequestAnnotation, round))
+				})
+			}
 			other.undelayed()
 			if test.reason != "" {
 				hostile.status("docs-0", metav1.ConditionFalse, test.reason, "created-by")
