@@ -193,6 +193,17 @@ func TestOnlyTheTemplateWaitsForARolloutSlot(t *testing.T) {
 	f.stopRollout("a")
 	f.reconcile("a")
 	f.ready(f.reconcile("b"), metav1.ConditionFalse, v1.ProgressingReason, "waiting for a rollout slot (1 in use)")
+	f.Must(f.Admin.Delete(t.Context(), fakecluster.Get(f.Cluster, &corev1.Service{}, "docs", "viewer-b")))
+	f.update("b", func(v *v1.MarkdownView) { v.Spec.Replicas = new(int32(3)) })
+	f.reconcile("b")
+	fakecluster.Get(f.Cluster, &corev1.Service{}, "docs", "viewer-b")
+	if got := *fakecluster.Get(f.Cluster, &appsv1.Deployment{}, "docs", "viewer-b").Spec.Replicas; got != 3 {
+		t.Errorf("b has %d replicas while it waits", got)
+	}
+
+	f.served("c")
+	f.update("c", func(v *v1.MarkdownView) { v.Spec.Patches = []v1.Patch{patch("Service", "spec: {type: NodePort}")} })
+	f.ready(f.reconcile("c"), metav1.ConditionTrue, v1.HealthyReason, "")
 
 	f.view("new")
 	f.reconcile("new")
