@@ -124,15 +124,16 @@ func TestCheckOwnershipOfOrphans(t *testing.T) {
 // TestWhatAppearsDuringCreationIsNotTaken has somebody make an object of the name after the
 // controller has looked what has it, and before it creates its own.
 func TestWhatAppearsDuringCreationIsNotTaken(t *testing.T) {
-	theirs := metav1.ObjectMeta{Namespace: "docs", Labels: map[string]string{"team": "theirs"}}
-	for name, foreign := range map[string]client.Object{
-		"markdowns-docs": &corev1.ConfigMap{ObjectMeta: theirs, Data: map[string]string{"theirs": "x"}},
-		"viewer-docs":    &appsv1.Deployment{ObjectMeta: theirs, Spec: appsv1.DeploymentSpec{MinReadySeconds: 7}},
-		"viewer-docs ":   &corev1.Service{ObjectMeta: theirs, Spec: corev1.ServiceSpec{ClusterIP: "10.0.0.1"}},
+	theirs := func(name string) metav1.ObjectMeta {
+		return metav1.ObjectMeta{Namespace: "docs", Name: name, Labels: map[string]string{"team": "theirs"}}
+	}
+	for _, foreign := range []client.Object{
+		&corev1.ConfigMap{ObjectMeta: theirs("markdowns-docs"), Data: map[string]string{"theirs": "x"}},
+		&appsv1.Deployment{ObjectMeta: theirs("viewer-docs"), Spec: appsv1.DeploymentSpec{MinReadySeconds: 7}},
+		&corev1.Service{ObjectMeta: theirs("viewer-docs"), Spec: corev1.ServiceSpec{ClusterIP: "10.0.0.1"}},
 	} {
 		t.Run(fmt.Sprintf("%T", foreign), func(t *testing.T) {
 			f := newFixture(t)
-			foreign.SetName(strings.TrimSpace(name))
 			f.Must(f.Admin.Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "docs", Name: "first"}})) // has the version of nothing here
 			f.Refuse = func(_ string, written client.Object) error {
 				if reflect.TypeOf(written) == reflect.TypeOf(foreign) && foreign.GetResourceVersion() == "" {
