@@ -77,19 +77,27 @@ func recipe(t *testing.T, heading string) (view, beside string) {
 // recipes returns the manifests below a heading of a page of the documentation.
 func recipes(t *testing.T, page, heading string) []string {
 	t.Helper()
+	return documented(t, page, heading, "```yaml")
+}
+
+// documented returns the blocks below a heading of a page of the documentation that begin
+// with a line.
+func documented(t *testing.T, page, heading, fence string) []string {
+	t.Helper()
 	text, err := os.ReadFile(filepath.Join("../../docs", page))
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, section, _ := strings.Cut(string(text), "\n## "+heading+"\n")
 	section, _, _ = strings.Cut(section, "\n## ")
+	indent := strings.TrimRight(fence, "`abcdefghijklmnopqrstuvwxyz")
 	var blocks []string
-	for _, part := range strings.Split(section, "\n```yaml\n")[1:] {
-		block, _, _ := strings.Cut(part, "\n```\n")
+	for _, part := range strings.Split(section, "\n"+fence+"\n")[1:] {
+		block, _, _ := strings.Cut(part, "\n"+indent+"```\n")
 		blocks = append(blocks, block)
 	}
 	if len(blocks) == 0 {
-		t.Fatalf("docs/%s has no manifest below %q", page, heading)
+		t.Fatalf("docs/%s has no %q below %q", page, fence, heading)
 	}
 	return blocks
 }

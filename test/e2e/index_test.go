@@ -19,11 +19,7 @@ func TestAnIndexListsBooks(t *testing.T) {
 	for _, route := range []string{"handbook", "handbook-host"} {
 		f.kubectl("label", "httproute", route, "docs.example.test/index=true")
 	}
-	text, err := os.ReadFile("../../docs/exposing.md")
-	f.Must(err)
-	_, section, _ := strings.Cut(string(text), "\n## An index of books\n")
-	_, section, _ = strings.Cut(section, "\n```sh\n")
-	commands, _, _ := strings.Cut(section, "\n```\n")
+	commands := documented(t, "exposing.md", "An index of books", "```sh")[0]
 	script := exec.CommandContext(f.Context(), "bash", "-euo", "pipefail", "-c", strings.ReplaceAll(commands, "--namespace docs", "--namespace "+f.namespace))
 	script.Dir = f.TempDir()
 	script.Env = append(os.Environ(), "KUBECONFIG="+shared.Kubeconfig, "PATH="+shared.Programs()+":"+os.Getenv("PATH"))

@@ -129,6 +129,26 @@ func TestNetworkPoliciesLetThroughWhatIsNeededAndNothingElse(t *testing.T) {
 	})
 	f.Ready("acme-handbook")
 	f.siteFrom(gateway, f.clusterIP(f.namespace, "viewer-acme-handbook")).Shows("/start.html", "Another page")
+
+	// As with a login in front.
+	f.kubectl("label", "pod", "neighbour", "app.kubernetes.io/name=login")
+	_, admitted, _ := strings.Cut(documented(t, "exposing.md", "A login in front", "  ```")[0], "  - from:\n")
+	f.kubectl("patch", "networkpolicy", "acme-books", "--type=merge", "--patch",
+		"spec:\n  ingress:\n  - ports: [{port: http, protocol: TCP}]\n    from:\n"+admitted)
+	f.checkAttempts("with a login in front", []attempt{
+		{neighbour, at(f.bookPod(), 3000), true},
+		{gateway, at(f.bookPod(), 3000), false},
+	})
+}
+
+// bookPod is one of the handbook's.
+func (f *fixture) bookPod() *corev1.Pod {
+	f.Helper()
+	pods := f.Pods("acme-handbook")
+	if len(pods) == 0 {
+		f.Fatal("the handbook has no pod")
+	}
+	return &pods[0]
 }
 
 // applyTenant applies a namespace's books with the policy among the examples, and returns
