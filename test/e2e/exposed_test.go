@@ -281,7 +281,7 @@ func (f *fixture) checkPushes(g *gateway) {
 // and past it.
 func (f *fixture) measureReaders(g *gateway) {
 	f.Helper()
-	const readers, each = 32, 200
+	const readers, each = 32, 100
 	through := g.client()
 	past := &http.Client{Transport: &http.Transport{DialContext: shared.DialNode}}
 	text := ""
