@@ -39,8 +39,18 @@ RUN ?=
 
 .PHONY: run
 run: environment ## Show the controller at work on a control plane of its own, until Ctrl-C. RUN=node|simulated chooses. Downloads or builds Kubernetes, the first time.
-	@go -C test build -o "$(CURDIR)/bin/run/demo" ./run
+	@case '$(RUN)' in '' | node | simulated) ;; *) echo 'RUN=$(RUN): it may be node or simulated, or unset, which takes node where that can be had' >&2; exit 1 ;; esac
+	@$(MAKE) --no-print-directory --jobs=4 run-controlplane run-demo run-product bin/kustomize
 	@cd test && RUN='$(RUN)' exec "$(CURDIR)/bin/run/demo"
+
+# What it takes, made at the same time: while one is downloaded, others are compiled.
+.PHONY: run-controlplane run-demo run-product
+run-controlplane:
+	@cd test && go run ./cluster/cmd/build controlplane >/dev/null
+run-demo:
+	@go -C test build -o "$(CURDIR)/bin/run/demo" ./run
+run-product:
+	@go build -o bin/run/ ./fn ./controller
 
 ##@ Development
 

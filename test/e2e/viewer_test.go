@@ -129,7 +129,7 @@ func (b *builder) rust(ctx context.Context) error {
 			return err
 		}
 	}
-	for at, folder := range map[string]string{"/usr": "/usr", "/etc/ssl": "/etc/ssl", "/rust": strings.TrimSpace(string(sysroot)), "/cargo": cargo, "/target": target} {
+	for at, folder := range map[string]string{"/usr": "/usr", "/etc/ssl": "/etc/ssl", "/etc/alternatives": "/etc/alternatives", "/rust": strings.TrimSpace(string(sysroot)), "/cargo": cargo, "/target": target} {
 		b.flags = append(b.flags, "--volume="+folder+":"+at)
 	}
 	b.flags = append(b.flags, "--build-arg=BUILDER=localhost/rust", "--build-arg=TOOLS=localhost/tools")

@@ -81,7 +81,7 @@ func Supervisor(ctx context.Context, log Log) (string, error) {
 		steps: []step{{
 			what:     "compiling the supervisor",
 			packages: []string{main},
-			args:     []string{"build", "-trimpath", "-buildvcs=false", "-o", "${BIN}/", main},
+			args:     []string{"build", "-v", "-trimpath", "-buildvcs=false", "-o", "${BIN}/", main},
 		}},
 	}
 	bin, err := recipe.cached(ctx, log)

@@ -8,6 +8,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -286,6 +287,20 @@ func TestProgressEstimates(t *testing.T) {
 	w.begin("not/listed")
 	if got, want := w.progress(time.Minute), "2 packages, 25 %, at most 3m0s left"; got != want {
 		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func TestAnEstimateLeavesTimeForTheLinker(t *testing.T) {
+	r := newRecipe(t)
+	w, err := r.estimate(t.Context(), r.steps[0], nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for importPath := range maps.Clone(w.bytes) {
+		w.begin(importPath)
+	}
+	if got, want := w.progress(12*time.Minute), " 92 %, at most 1m0s left"; !strings.HasSuffix(got, want) {
+		t.Errorf("with everything compiled: %q, not %q", got, want)
 	}
 }
 
