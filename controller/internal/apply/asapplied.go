@@ -71,8 +71,9 @@ func hasAll(object, configuration reflect.Value) bool {
 	case reflect.Struct:
 		return hasAllFields(object, configuration)
 	case reflect.Slice:
-		same := object.Len() == configuration.Len()
-		for i := 0; same && i < object.Len(); i++ {
+		// One that is empty isn't sent: others may set it, as the API server does a Service's addresses.
+		same := configuration.Len() == 0 || object.Len() == configuration.Len()
+		for i := 0; same && i < configuration.Len(); i++ {
 			same = hasAll(object.Index(i), configuration.Index(i))
 		}
 		return same

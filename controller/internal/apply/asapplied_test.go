@@ -19,6 +19,9 @@ func TestWhatWasJustAppliedIsNotExtracted(t *testing.T) {
 	for i := range desired {
 		c, err := f.read(t.Context(), &desired[i], &f.wrote)
 		f.Must(err)
+		if service, ok := c.live.(*corev1.Service); ok { // lists that the API server sets
+			service.Spec.ClusterIPs, service.Spec.IPFamilies = []string{"10.0.0.1"}, []corev1.IPFamily{corev1.IPv4Protocol}
+		}
 		if !hasAll(reflect.ValueOf(c.live), reflect.ValueOf(c.comparedDesired())) {
 			t.Errorf("%s isn't known to have all that is wanted", c)
 		}
