@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -22,13 +24,15 @@ const inTurnViews, inParallelViews = 200, 1000
 // nothing but apply the same objects. The views are there before the controller is, so that
 // making them isn't measured.
 func (b *bench) converge(ctx context.Context, f *field) error {
-	inTurn, err := f.bareLoop(ctx, "in-turn", min(f.views, inTurnViews), 1)
-	if err != nil {
-		return err
-	}
-	atOnce, err := f.bareLoop(ctx, "at-once", min(f.views, inParallelViews), parallel)
-	if err != nil {
-		return err
+	var inTurn, atOnce figure
+	if b.only == "" || slices.Contains(strings.Split(b.only, ","), "converge") {
+		var err error
+		if inTurn, err = f.bareLoop(ctx, "in-turn", min(f.views, inTurnViews), 1); err != nil {
+			return err
+		}
+		if atOnce, err = f.bareLoop(ctx, "at-once", min(f.views, inParallelViews), parallel); err != nil {
+			return err
+		}
 	}
 	if err := f.namespaces(ctx, "views"); err != nil {
 		return err
@@ -43,7 +47,11 @@ func (b *bench) converge(ctx context.Context, f *field) error {
 	if err := f.start(ctx, "controller"); err != nil {
 		return err
 	}
+	profiled := b.profileProcessor(ctx, f)
 	if err := f.allReady(ctx); err != nil {
+		return err
+	}
+	if err := profiled(); err != nil {
 		return err
 	}
 	processor, err := f.scrape(ctx, `process_cpu_seconds_total`)

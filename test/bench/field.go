@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -36,6 +37,8 @@ type field struct {
 	controller *cluster.Component
 	metrics    string
 	profiles   string
+	// withoutViews is the resident memory of a controller without views; 0 if it wasn't measured.
+	withoutViews float64
 }
 
 // controlPlane is what 10,000 views need beyond the tests' cluster.
@@ -78,10 +81,15 @@ func (b *bench) inCluster() (err error) {
 		return err
 	}
 	f.Env = []string{"GOMEMLIMIT=" + limit}
-	for _, measure := range []func(context.Context, *field) error{
-		b.converge, b.controllerMemory, b.idle, b.clusterCost, b.repairs, b.restart, b.apiOutage, b.neighbours, b.rolloutOfAll, b.patchedInCluster,
-	} {
-		if err := measure(ctx, f); err != nil {
+	if b.profiles != "" {
+		f.Env = append(f.Env, heapSamples)
+	}
+	measures, err := b.selected()
+	if err != nil {
+		return err
+	}
+	for _, m := range measures {
+		if err := m.run(b, ctx, f); err != nil {
 			return err
 		}
 		if err := b.results.keep(); err != nil {
@@ -89,6 +97,49 @@ func (b *bench) inCluster() (err error) {
 		}
 	}
 	return nil
+}
+
+// measure is one of the controller's. The first makes the views that the others look at.
+type measure struct {
+	name string
+	run  func(*bench, context.Context, *field) error
+}
+
+var clusterMeasures = []measure{
+	{"converge", (*bench).converge},
+	{"memory", (*bench).controllerMemory},
+	{"idle", (*bench).idle},
+	{"cost", (*bench).clusterCost},
+	{"repairs", (*bench).repairs},
+	{"restart", (*bench).restart},
+	{"outage", (*bench).apiOutage},
+	{"neighbours", (*bench).neighbours},
+	{"rollout", (*bench).rolloutOfAll},
+	{"patched", (*bench).patchedInCluster},
+}
+
+func measureNames() []string {
+	names := make([]string, 0, len(clusterMeasures))
+	for _, m := range clusterMeasures {
+		names = append(names, m.name)
+	}
+	return names
+}
+
+// selected are the measures that are asked for, in their order.
+func (b *bench) selected() ([]measure, error) {
+	if b.only == "" {
+		return clusterMeasures, nil
+	}
+	only := strings.Split(b.only, ",")
+	for _, name := range only {
+		if !slices.Contains(measureNames(), name) {
+			return nil, fmt.Errorf("-only names %q, must be of %s", name, strings.Join(measureNames(), ", "))
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(clusterMeasures), func(m measure) bool {
+		return m.name != clusterMeasures[0].name && !slices.Contains(only, m.name)
+	}), nil
 }
 
 // row is one about the controller.

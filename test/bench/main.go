@@ -13,6 +13,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"sigs.k8s.io/kustomize/kyaml/kio"
@@ -43,6 +44,8 @@ func main() {
 	flag.IntVar(&b.views, "views", 1000, "how many views are expanded")
 	flag.IntVar(&b.clusterViews, "cluster-views", 1000, "how many views the controller is measured with; 0 leaves it out")
 	flag.DurationVar(&b.outage, "outage", 20*time.Second, "how long the controller has no API server")
+	flag.StringVar(&b.only, "only", "", "measures of the controller, comma-separated, that aren't left out: "+strings.Join(measureNames(), ", ")+"; all if empty")
+	flag.StringVar(&b.profiles, "profiles", "", "a folder that gets profiles of the controller: of its processors until all views are Ready, and of its heap then; none if empty")
 	flag.StringVar(&b.resultsFile, "results", "", "a file that keeps the results, to compare with; none if empty")
 	flag.IntVar(&b.runs, "runs", 3, "how often each side is run; the fastest counts")
 	flag.Parse()
@@ -82,6 +85,7 @@ type bench struct {
 	clusterViews        int
 	outage              time.Duration
 	resultsFile         string
+	only, profiles      string
 
 	self, dir string
 	results   *results

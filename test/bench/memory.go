@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -21,7 +23,7 @@ var parts = []struct {
 	name  string
 	marks []string // of functions on the stack
 }{
-	{"objects in the caches, packed", []string{"internal/reconciler.pack\n"}},
+	{"objects in the caches, packed", []string{"internal/reconciler.pack\n", "internal/reconciler.stripPod\n", "InlinePages).stripView\n"}},
 	{"MarkdownViews in the cache", []string{"markdown-view/api/v1.", "serializer/json."}},
 	{"Deployments in the cache", []string{"apps/v1.(*Deployment"}},
 	{"ConfigMaps in the cache", []string{"core/v1.(*ConfigMap"}},
@@ -29,6 +31,7 @@ var parts = []struct {
 	{"pods in the cache", []string{"core/v1.(*Pod"}},
 	{"metadata of ConfigMaps and Services", []string{"meta/v1.(*PartialObjectMetadata"}},
 	{"remembered of views", []string{"internal/reconciler.", "internal/apply.", "/generator."}},
+	{"events", []string{"client-go/tools/record."}},
 	{"queue and metrics", []string{"priorityqueue.", "workqueue.", "prometheus."}},
 	{"informers and indexes", []string{"client-go/tools/cache."}},
 	{"all else", []string{""}},
@@ -44,6 +47,11 @@ func (b *bench) controllerMemory(ctx context.Context, f *field) error {
 	if err != nil {
 		return err
 	}
+	if b.profiles != "" {
+		if err := b.keepProfile(ctx, f, "/debug/pprof/heap?gc=1", "heap"); err != nil {
+			return err
+		}
+	}
 	view := &v1.MarkdownView{}
 	if err := f.Client.Get(ctx, client.ObjectKey{Namespace: "views", Name: "view-0"}, view); err != nil {
 		return err
@@ -57,6 +65,7 @@ func (b *bench) controllerMemory(ctx context.Context, f *field) error {
 	if err != nil {
 		return err
 	}
+	f.withoutViews = emptyPeak
 	each := func(n float64) figure { return size(n / float64(f.views)) }
 	b.results.add(
 		f.row("resident memory, at most / without views", size(peak), size(emptyPeak), ""),
@@ -83,9 +92,21 @@ func (f *field) heap(ctx context.Context) (total float64, byPart []float64, err 
 	for _, sample := range heap.Sample {
 		byPart[partOf(sample)] += float64(sample.Value[len(sample.Value)-1]) // inuse_space is the last
 	}
-	total, err = f.scrape(ctx, `go_memstats_heap_alloc_bytes`)
+	// Not that of the metrics: what they are made of themselves is garbage that counts.
+	text, err := get(ctx, f.profiles, "/debug/pprof/heap?gc=1&debug=1")
+	if err != nil {
+		return 0, nil, err
+	}
+	match := heapAlloc.FindStringSubmatch(text)
+	if match == nil {
+		return 0, nil, errors.New("the profile of the heap doesn't tell how much is in use")
+	}
+	total, err = strconv.ParseFloat(match[1], 64)
 	return total, byPart, err
 }
+
+// heapAlloc is where Go's profile of the heap tells how much is in use.
+var heapAlloc = regexp.MustCompile(`(?m)^# HeapAlloc = (\d+)$`)
 
 // partOf returns the index of the part that a sample belongs to.
 func partOf(sample *profile.Sample) int {

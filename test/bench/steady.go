@@ -27,7 +27,8 @@ func (b *bench) idle(ctx context.Context, f *field) error {
 	b.results.add(
 		f.row("requests in an idle minute", number(len(requests)), figure{}, "0"),
 		f.row("processor time in an idle minute", figure{processor, seconds}, figure{}, ""),
-		f.row("resident memory after it", size(resident), figure{}, ""))
+		f.row("resident memory after it", size(resident), figure{}, ""),
+		f.row("resident memory a view after it, beyond that without views", size((resident-f.withoutViews)/float64(f.views)), figure{}, ""))
 	return nil
 }
 
