@@ -40,6 +40,9 @@ type InlinePages struct {
 	byView map[types.NamespacedName]*list.Element
 	recent list.List // of *inlinePages, those that came last in front
 	bytes  int64
+	// generated are the generations that were generated last: each change of a view's
+	// status has its pages come by again, which nobody asks for.
+	generated map[types.UID]int64
 }
 
 // inlinePages are those of one generation of a view.
@@ -53,7 +56,7 @@ type inlinePages struct {
 
 // NewInlinePages returns none.
 func NewInlinePages() *InlinePages {
-	return &InlinePages{byView: map[types.NamespacedName]*list.Element{}}
+	return &InlinePages{byView: map[types.NamespacedName]*list.Element{}, generated: map[types.UID]int64{}}
 }
 
 // take takes a view's pages out of it.
@@ -73,13 +76,39 @@ func (p *InlinePages) take(view *v1.MarkdownView) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if generation, known := p.generated[view.UID]; known && generation == view.Generation {
+		return
+	}
 	p.byView[taken.view] = p.recent.PushFront(taken)
 	for p.bytes += taken.bytes; p.bytes > maxInlineBytes; {
 		p.remove(p.recent.Back())
 	}
 }
 
-// drop drops a view's pages: they were generated, or nobody wants them.
+// done notes that a view's pages are generated, and drops them.
+func (p *InlinePages) done(view *v1.MarkdownView) {
+	if inlineBytes(view) == 0 {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.generated[view.UID] = view.Generation
+	if place := p.byView[client.ObjectKeyFromObject(view)]; place != nil {
+		if kept, _ := place.Value.(*inlinePages); kept.uid != view.UID || kept.generation <= view.Generation {
+			p.remove(place)
+		}
+	}
+}
+
+// forget forgets a view that is gone.
+func (p *InlinePages) forget(view types.NamespacedName, uid types.UID) {
+	p.drop(view)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.generated, uid)
+}
+
+// drop drops a view's pages: nobody wants them.
 func (p *InlinePages) drop(view types.NamespacedName) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

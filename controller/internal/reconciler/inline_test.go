@@ -72,8 +72,15 @@ func TestInlinePagesAreLetGo(t *testing.T) {
 	f.Must(f.Admin.Delete(t.Context(), &v1.MarkdownView{ObjectMeta: metav1.ObjectMeta{Namespace: "docs", Name: "gone"}}))
 	_, err = f.tryReconcile("gone")
 	f.Must(err)
+	f.served("again")
+	for _, name := range []string{"docs", "again"} { // as after a change of the status
+		f.Must(f.Cached.Get(t.Context(), types.NamespacedName{Namespace: "docs", Name: name}, &v1.MarkdownView{}))
+	}
 	if len(f.Inline.byView) > 0 || f.Inline.bytes != 0 || f.Inline.recent.Len() > 0 {
 		t.Errorf("%d bytes are kept: %v", f.Inline.bytes, f.Inline.byView)
+	}
+	if n := len(f.Inline.generated); n != 2 {
+		t.Errorf("of %d views it is noted that their pages were generated, want 2", n)
 	}
 }
 

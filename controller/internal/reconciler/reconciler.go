@@ -125,6 +125,7 @@ func (r *Reconciler) fetch(ctx context.Context, name types.NamespacedName) (*v1.
 func (r *Reconciler) forget(view types.NamespacedName, state *viewState) {
 	r.states.forget(view)
 	r.letGo(view, state)
+	r.Inline.forget(view, state.uid)
 	r.Metrics.forget(view)
 }
 
@@ -179,7 +180,7 @@ func (r *Reconciler) reconcile(ctx context.Context, view *v1.MarkdownView, state
 		return failed
 	}
 	if fresh {
-		r.Inline.drop(client.ObjectKeyFromObject(view))
+		r.Inline.done(view)
 	}
 	newRollout, warnings := noteApplied(view, state, &rendered, fresh, good)
 	if waits := r.restartEdited(ctx, view, state, plan, &applied, good); waits != nil {

@@ -62,7 +62,7 @@ func (r *Reconciler) render(ctx context.Context, view *v1.MarkdownView, state *v
 	output, err := generator.Generate(whole, contents)
 	if invalid, ok := errors.AsType[*generator.InvalidError](err); ok {
 		state.invalid = invalidRendering{key, &outcome.Error{State: outcome.Stalled, Reason: v1.InvalidReason, Message: invalid.Summary()}}
-		r.Inline.drop(client.ObjectKeyFromObject(view))
+		r.Inline.done(view)
 		return rendering{}, false, state.invalid.err
 	}
 	if err != nil {
