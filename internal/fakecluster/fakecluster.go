@@ -272,6 +272,9 @@ func (c *Cluster) patchStatus(ctx context.Context, store client.Client, subresou
 
 func (c *Cluster) request(verb string, object client.Object) error {
 	kind := reflect.TypeOf(object).Elem().Name()
+	if partial, ok := object.(*metav1.PartialObjectMetadata); ok { // all of it is asked for but the answer
+		kind = partial.Kind
+	}
 	c.requests = append(c.requests, fmt.Sprintf("%s %s %s", verb, kind, object.GetName()))
 	if c.Refuse == nil {
 		return nil

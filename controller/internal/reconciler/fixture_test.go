@@ -205,3 +205,11 @@ func (f *fixture) exists(configMap string) bool {
 	}
 	return false
 }
+
+// isView reports whether a request is about a view: its status is written without asking
+// for the view back.
+func isView(object client.Object) bool {
+	partial, isPartial := object.(*metav1.PartialObjectMetadata)
+	_, isWhole := object.(*v1.MarkdownView)
+	return isWhole || isPartial && partial.Kind == v1.Kind
+}

@@ -64,7 +64,7 @@ func TestInventoryIsKnownBeforeItIsWritten(t *testing.T) {
 			f := newFixture(t)
 			f.view("docs")
 			f.Refuse = func(_ string, object client.Object) error {
-				if _, isView := object.(*v1.MarkdownView); isView {
+				if isView(object) {
 					f.Refuse = nil
 					f.update("docs", func(v *v1.MarkdownView) { v.Annotations = map[string]string{"team": "docs"} })
 				}

@@ -19,6 +19,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -330,14 +331,28 @@ func (r *Reconciler) writeStatus(ctx context.Context, state *viewState, before, 
 		state.inventory.forgetIfIn(before)
 		return nil
 	}
-	// Only the status is sent: nobody asked for the defaults that the spec got here.
-	target := before.DeepCopy()
-	target.Status = view.Status
-	err := r.Client.Status().Patch(ctx, target, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}), client.FieldOwner(generator.FieldManager))
+	// Only the status is sent, since nobody asked for the defaults that the spec got here, and
+	// only metadata comes back: the view may hold large pages.
+	patch, err := client.MergeFromWithOptions(statusOf(before, before), client.MergeFromWithOptimisticLock{}).Data(statusOf(before, view))
+	if err != nil {
+		return fmt.Errorf("encode the status of MarkdownView %s/%s: %w", view.Namespace, view.Name, err)
+	}
+	answer := &metav1.PartialObjectMetadata{}
+	answer.SetGroupVersionKind(v1.GroupVersion.WithKind(v1.Kind))
+	answer.Namespace, answer.Name = view.Namespace, view.Name
+	err = r.Client.Status().Patch(ctx, answer, client.RawPatch(types.MergePatchType, patch), client.FieldOwner(generator.FieldManager))
 	if err != nil {
 		return client.IgnoreNotFound(fmt.Errorf("write the status of MarkdownView %s/%s: %w", view.Namespace, view.Name, err))
 	}
 	state.inventory = appliedInventory{} // the status has it
-	state.view = writtenView{target.UID, target.ResourceVersion, target.Status, r.Clock.Now()}
+	state.view = writtenView{answer.UID, answer.ResourceVersion, *view.Status.DeepCopy(), r.Clock.Now()}
 	return nil
+}
+
+// statusOf is a view's status in a version, and nothing else.
+func statusOf(version, view *v1.MarkdownView) *v1.MarkdownView {
+	return &v1.MarkdownView{
+		ObjectMeta: metav1.ObjectMeta{Namespace: version.Namespace, Name: version.Name, ResourceVersion: version.ResourceVersion},
+		Status:     view.Status,
+	}
 }

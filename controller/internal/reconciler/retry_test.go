@@ -106,7 +106,7 @@ func TestALateCacheIsLookedAtAgain(t *testing.T) {
 	f.served("docs")
 	f.stopRollout("docs")
 	f.Refuse = func(_ string, object client.Object) error {
-		if _, ok := object.(*v1.MarkdownView); ok {
+		if isView(object) {
 			return apierrors.NewConflict(schema.GroupResource{}, "docs", errors.New("changed"))
 		}
 		return nil
