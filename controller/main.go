@@ -210,6 +210,8 @@ func run(ctx context.Context, o *options) error {
 		Events:    recorder,
 		Metrics:   viewMetrics,
 		Clock:     clock.RealClock{},
+
+		QuickRollout: quickRollout,
 	}
 	if err := r.SetupWithManager(ctx, mgr, reconciler.Options{
 		Metadata:   metadata,
@@ -235,6 +237,9 @@ func newMetadataCache(o *options, mgr ctrl.Manager) (cache.Cache, error) {
 	}
 	return metadata, mgr.Add(metadata)
 }
+
+// quickRollout is how long a reader of the status doesn't miss that a rollout has begun.
+const quickRollout = time.Second
 
 // collectAt is how much garbage there is in percent of what is in use before it is
 // collected: almost all that is in use are caches, which are there to stay.

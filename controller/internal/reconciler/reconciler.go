@@ -38,7 +38,7 @@ import (
 	"github.com/zoetrope/markdown-view/generator"
 )
 
-// Reconciler reconciles MarkdownViews. All of its fields are required.
+// Reconciler reconciles MarkdownViews. All of its fields but the last are required.
 type Reconciler struct {
 	// Client reads from caches that hold only what carries this system's label.
 	Client client.Client
@@ -58,6 +58,9 @@ type Reconciler struct {
 	Metrics *Metrics
 	// Clock measures how long a rollout takes.
 	Clock clock.PassiveClock
+	// QuickRollout is how long one may take without its beginning being reported; 0 reports
+	// each.
+	QuickRollout time.Duration
 
 	states  viewStates
 	limiter rolloutLimiter
@@ -84,6 +87,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 
 	before := view.DeepCopy()
 	view.Default()
+	state.held.complete(view)
 	state.inventory.complete(view)
 	result := r.reconcile(ctx, view, state)
 	if err := ctx.Err(); err != nil && !errors.Is(err, context.DeadlineExceeded) {
@@ -278,7 +282,13 @@ func (r *Reconciler) report(ctx context.Context, state *viewState, before, view 
 	if postponed := result.beside(driftOf(view, state)).report(view, r.Clock.Now()); postponed {
 		result.requeueAfter = soonest(result.requeueAfter, progressRefresh)
 	}
-	err := r.writeStatus(ctx, state, before, view)
+	told := before
+	var err error
+	if left := r.hold(state, before, view, &result); left > 0 {
+		told, result.requeueAfter = view, soonest(result.requeueAfter, left)
+	} else {
+		err = r.writeStatus(ctx, state, before, view)
+	}
 	if apierrors.IsConflict(err) {
 		state.refused = before.ResourceVersion
 		return ctrl.Result{RequeueAfter: statusRecheck}, nil // the view has just changed
@@ -294,9 +304,9 @@ func (r *Reconciler) report(ctx context.Context, state *viewState, before, view 
 	if err != nil {
 		return ctrl.Result{Priority: new(handler.LowPriority)}, err
 	}
-	r.recordTransition(before, view)
+	r.recordTransition(told, view)
 	r.recordWarnings(view, result.warnings)
-	logResult(ctx, before, view, &result)
+	logResult(ctx, told, view, &result)
 	if result.err == nil {
 		r.states.succeeded(state)
 	}

@@ -36,6 +36,8 @@ type result struct {
 	// requeueAfter is when to look again if no watch wakes the view before; 0
 	// means not to.
 	requeueAfter time.Duration
+	// rollsOut means that what was applied is being rolled out.
+	rollsOut bool
 	// replicas is how many viewers there are; nil if they were not looked at.
 	replicas *int32
 	// warnings are faults of new pages that mdBook lives with.

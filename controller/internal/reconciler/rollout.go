@@ -62,7 +62,7 @@ func (r *Reconciler) checkRollout(ctx context.Context, view *v1.MarkdownView, st
 		slot = slotKept // whether it replaces pods isn't known yet
 	}
 	return result{
-		state: outcome.Progressing, reason: v1.ProgressingReason, message: explain(health.Lasting),
+		state: outcome.Progressing, reason: v1.ProgressingReason, message: explain(health.Lasting), rollsOut: true,
 		requeueAfter: soonest(min(left, progressRefresh), good.recheck), replicas: replicas, slot: slot,
 	}
 }

@@ -82,6 +82,9 @@ func newStaleModel(t *testing.T, seed uint64) *staleModel {
 }
 
 func (m *staleModel) run() {
+	if m.random.IntN(2) == 0 {
+		m.QuickRollout = time.Second
+	}
 	m.view("docs")
 	m.Observe()
 	for range 150 {

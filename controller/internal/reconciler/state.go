@@ -42,6 +42,8 @@ type viewState struct {
 	// refused is the version of the view for which a status was refused, because there is
 	// a newer one, which the cache may show late.
 	refused string
+	// held is the status that isn't written yet.
+	held heldStatus
 	// inventory is that of what was applied last: no status may have been written since.
 	inventory appliedInventory
 	// rollout is the one that goes on; zero if none does.
