@@ -34,12 +34,7 @@ func (s *situation) isAsApplied() bool {
 
 // asApplied is the fingerprint of a child that is as wanted: what is ours is what is wanted.
 func (c *child) asApplied(at time.Time) (fingerprint, error) {
-	fields, err := fieldsOf(c.comparedDesired())
-	if err != nil {
-		return fingerprint{}, err
-	}
-	dropLastApplied(fields)
-	owned, err := digestOf(fields)
+	owned, err := ownedDigest(c.comparedDesired())
 	if err != nil {
 		return fingerprint{}, fmt.Errorf("encode %s: %w", c, err)
 	}

@@ -188,32 +188,54 @@ func (c *child) become(live client.Object) {
 // atVersion returns an apply configuration that holds only for this version of an object,
 // or for any if it is empty.
 func atVersion(desired any, uid types.UID, version string) any {
-	at := func(metadata *metav1ac.ObjectMetaApplyConfiguration) *metav1ac.ObjectMetaApplyConfiguration {
-		versioned := *metadata
+	return withMetadata(desired, func(metadata *metav1ac.ObjectMetaApplyConfiguration) {
 		if version != "" {
-			versioned.ResourceVersion = &version
+			metadata.ResourceVersion = &version
 		}
 		if uid != "" {
-			versioned.UID = &uid
+			metadata.UID = &uid
 		}
-		return &versioned
+	})
+}
+
+// withMetadata returns a copy of an apply configuration with other metadata: it is used
+// again.
+func withMetadata(configuration any, change func(*metav1ac.ObjectMetaApplyConfiguration)) any {
+	changed := func(metadata *metav1ac.ObjectMetaApplyConfiguration) *metav1ac.ObjectMetaApplyConfiguration {
+		var copied metav1ac.ObjectMetaApplyConfiguration
+		if metadata != nil {
+			copied = *metadata
+		}
+		change(&copied)
+		return &copied
 	}
-	// Copies: desired is used again.
-	switch d := desired.(type) {
+	switch c := configuration.(type) {
 	case *corev1ac.ConfigMapApplyConfiguration:
-		versioned := *d
-		versioned.ObjectMetaApplyConfiguration = at(d.ObjectMetaApplyConfiguration)
-		return &versioned
+		copied := *c
+		copied.ObjectMetaApplyConfiguration = changed(c.ObjectMetaApplyConfiguration)
+		return &copied
 	case *appsv1ac.DeploymentApplyConfiguration:
-		versioned := *d
-		versioned.ObjectMetaApplyConfiguration = at(d.ObjectMetaApplyConfiguration)
-		return &versioned
+		copied := *c
+		copied.ObjectMetaApplyConfiguration = changed(c.ObjectMetaApplyConfiguration)
+		return &copied
 	case *corev1ac.ServiceApplyConfiguration:
-		versioned := *d
-		versioned.ObjectMetaApplyConfiguration = at(d.ObjectMetaApplyConfiguration)
-		return &versioned
+		copied := *c
+		copied.ObjectMetaApplyConfiguration = changed(c.ObjectMetaApplyConfiguration)
+		return &copied
 	}
-	return desired // never: these are the kinds
+	return configuration // never: these are the kinds
+}
+
+// ownedDigest names what is owned, or would be. The annotation of kubectl apply is no part of
+// it: see keepLastApplied.
+func ownedDigest(configuration any, more ...any) (digest, error) {
+	owned := withMetadata(configuration, func(metadata *metav1ac.ObjectMetaApplyConfiguration) {
+		if _, there := metadata.Annotations[corev1.LastAppliedConfigAnnotation]; there {
+			metadata.Annotations = maps.Clone(metadata.Annotations)
+			delete(metadata.Annotations, corev1.LastAppliedConfigAnnotation)
+		}
+	})
+	return digestOf(append([]any{owned}, more...))
 }
 
 func desiredConfigMap(desired *corev1ac.ConfigMapApplyConfiguration) Desired {

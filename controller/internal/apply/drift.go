@@ -113,6 +113,8 @@ func fieldsBetween(owned, desired map[string]any) ([]string, error) {
 type comparison struct {
 	version        string
 	desired, owned map[string]any
+	// extracted is what is owned, as it was read.
+	extracted any
 }
 
 // compare returns the comparison with the live object as it is now.
@@ -143,7 +145,7 @@ func (c *child) compare() (comparison, error) {
 			return comparison{}, err
 		}
 	}
-	c.compared = comparison{version: version, desired: desired, owned: owned}
+	c.compared = comparison{version: version, desired: desired, owned: owned, extracted: extracted}
 	return c.compared, nil
 }
 

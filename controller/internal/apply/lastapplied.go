@@ -84,11 +84,11 @@ func (c *child) fingerprint(at time.Time) (fingerprint, error) {
 	if err != nil {
 		return fingerprint{}, err
 	}
-	var fields any = compared.owned
+	var more []any
 	if len(c.unknown) > 0 {
-		fields = []any{compared.owned, managedFields(c.live)}
+		more = append(more, managedFields(c.live))
 	}
-	owned, err := digestOf(fields)
+	owned, err := ownedDigest(compared.extracted, more...)
 	if err != nil {
 		return fingerprint{}, fmt.Errorf("encode %s: %w", c, err)
 	}

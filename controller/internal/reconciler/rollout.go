@@ -61,8 +61,12 @@ func (r *Reconciler) checkRollout(ctx context.Context, view *v1.MarkdownView, st
 	case deployment.Status.ObservedGeneration < deployment.Generation:
 		slot = slotKept // whether it replaces pods isn't known yet
 	}
+	message := ""
+	if !reportedRecently(view, r.Clock.Now()) { // else it isn't told, and to explain takes reading all of the Deployment
+		message = explain(health.Lasting)
+	}
 	return result{
-		state: outcome.Progressing, reason: v1.ProgressingReason, message: explain(health.Lasting), rollsOut: true,
+		state: outcome.Progressing, reason: v1.ProgressingReason, message: message, rollsOut: true,
 		requeueAfter: soonest(min(left, progressRefresh), good.recheck), replicas: replicas, slot: slot,
 	}
 }
