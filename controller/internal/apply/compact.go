@@ -126,7 +126,11 @@ func compactManagedFields(object client.Object) {
 		if isOurs(entry) || entry.FieldsV1 == nil {
 			continue
 		}
-		if entry.Subresource == "" && raws < maxRaw && len(entry.FieldsV1.GetRawBytes()) <= maxRawBytes {
+		if entry.Subresource != "" { // nobody reads what, or when
+			entry.FieldsV1, entry.Time = ofSubresource, nil
+			continue
+		}
+		if raws < maxRaw && len(entry.FieldsV1.GetRawBytes()) <= maxRawBytes {
 			raws++
 			continue
 		}
@@ -137,6 +141,9 @@ func compactManagedFields(object client.Object) {
 	}
 	object.SetManagedFields(entries)
 }
+
+// ofSubresource stands for the fields of a subresource.
+var ofSubresource = metav1.NewFieldsV1(`{"f:` + digested("") + `":{}}`)
 
 // isDigested reports whether an entry of managed fields holds but a digest of them.
 func isDigested(entry *metav1.ManagedFieldsEntry) bool {

@@ -2,6 +2,7 @@ package apply
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -31,22 +32,39 @@ func Pack(object client.Object) {
 		return
 	}
 	Compact(object)
-	raw, err := withoutStatus(object)
+	rest, err := encodeRest(object)
 	if err != nil {
 		return // it is compact
-	}
-	encoded, err := deflate(kindOf(object), raw)
-	if err != nil {
-		return
 	}
 	entry := metav1.ManagedFieldsEntry{Operation: packed}
 	if appliedByUs(object) {
 		entry.Manager = generator.FieldManager
 	}
-	is := liveDigest(object) // before anything is left out
-	entry.FieldsV1 = metav1.NewFieldsV1(string(is[:]) + string(encoded))
+	entry.FieldsV1 = metav1.NewFieldsV1(rest)
 	leaveRead(object)
 	object.SetManagedFields([]metav1.ManagedFieldsEntry{entry})
+}
+
+// encodedRests has what was encoded last, by what it was encoded from: most events of a
+// rollout are of a Deployment's status.
+var encodedRests = newShared[digest, string](512)
+
+// encodeRest returns the rest of an object that is packed, after the digest.
+func encodeRest(object client.Object) (string, error) {
+	raw, err := withoutStatus(object)
+	if err != nil {
+		return "", err
+	}
+	is := liveDigest(object) // before anything is left out
+	of := digest(sha256.Sum256(append(raw[:len(raw):len(raw)], is[:]...)))
+	if rest, known := encodedRests.known(of); known {
+		return rest, nil
+	}
+	encoded, err := deflate(kindOf(object), raw)
+	if err != nil {
+		return "", err
+	}
+	return encodedRests.of(of, string(is[:])+string(encoded)), nil
 }
 
 // unpack undoes Pack: the object is compact then.
@@ -143,8 +161,11 @@ func inflate(kind int, encoded []byte) ([]byte, error) {
 	return io.ReadAll(reader)
 }
 
-// withoutStatus encodes an object without its status.
+// withoutStatus encodes an object without its status, and without the version, which changes
+// with that.
 func withoutStatus(object client.Object) ([]byte, error) {
+	defer object.SetResourceVersion(object.GetResourceVersion())
+	object.SetResourceVersion("")
 	switch o := object.(type) {
 	case *corev1.ConfigMap:
 		return o.Marshal()
@@ -160,8 +181,11 @@ func withoutStatus(object client.Object) ([]byte, error) {
 	return nil, fmt.Errorf("%T isn't ours", object)
 }
 
-// decodeInto reads what withoutStatus has written into an object, whose status stays.
+// decodeInto reads what withoutStatus has written into an object, whose status and version
+// stay.
 func decodeInto(into client.Object, raw []byte) error {
+	version := into.GetResourceVersion()
+	defer func() { into.SetResourceVersion(version) }()
 	switch o := into.(type) {
 	case *corev1.ConfigMap:
 		*o = corev1.ConfigMap{}

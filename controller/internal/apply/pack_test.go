@@ -4,10 +4,12 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/zoetrope/markdown-view/internal/fakecluster"
@@ -94,5 +96,33 @@ func TestSharedValuesAreBounded(t *testing.T) {
 	}
 	if all := len(s.recent) + len(s.less); all > 20 {
 		t.Errorf("%d are kept", all)
+	}
+}
+
+// TestAStatusChangesNothingOfWhatIsPacked has the same encoded, and so nothing encoded anew,
+// when only the status is another.
+func TestAStatusChangesNothingOfWhatIsPacked(t *testing.T) {
+	f := newFixture(t)
+	f.applied()
+	status := func(replicas int32, at time.Time) *appsv1.Deployment {
+		d := fakecluster.Get(f.Cluster, &appsv1.Deployment{}, "docs", "viewer-docs")
+		d.Generation, d.Status.Replicas, d.ResourceVersion = 1, replicas, fmt.Sprint(1000+replicas)
+		d.ManagedFields = append(d.ManagedFields, metav1.ManagedFieldsEntry{
+			Manager: "kube-controller-manager", Operation: metav1.ManagedFieldsOperationUpdate, Subresource: "status",
+			Time: &metav1.Time{Time: at}, FieldsV1: metav1.NewFieldsV1(fmt.Sprintf(`{"f:status":{"f:%d":{}}}`, replicas)),
+		})
+		Pack(d)
+		return d
+	}
+	first, second := status(1, time.Unix(1, 0)), status(2, time.Unix(2, 0))
+	if diff := cmp.Diff(first.ManagedFields, second.ManagedFields); diff != "" {
+		t.Errorf("what is packed differs: %s", diff)
+	}
+	for _, d := range []*appsv1.Deployment{first, second} {
+		version, replicas := d.ResourceVersion, d.Status.Replicas
+		f.Must(unpack(d))
+		if d.ResourceVersion != version || d.Status.Replicas != replicas {
+			t.Errorf("unpacked it has version %s and %d replicas, want %s and %d", d.ResourceVersion, d.Status.Replicas, version, replicas)
+		}
 	}
 }

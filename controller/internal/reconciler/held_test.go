@@ -12,7 +12,6 @@ import (
 	"github.com/zoetrope/markdown-view/internal/fakecluster"
 )
 
-
 // TestAQuickRolloutIsReportedOnce holds back that a rollout has begun, for as long as nobody
 // misses it.
 func TestAQuickRolloutIsReportedOnce(t *testing.T) {
