@@ -34,6 +34,7 @@ var parts = []struct {
 	{"events", []string{"client-go/tools/record."}},
 	{"queue and metrics", []string{"priorityqueue.", "workqueue.", "prometheus."}},
 	{"informers and indexes", []string{"client-go/tools/cache."}},
+	{"Go's structs of objects", []string{"runtime.(*Scheme).New\n"}},
 	{"all else", []string{""}},
 }
 

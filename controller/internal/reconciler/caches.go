@@ -80,8 +80,11 @@ func pack(object any) (any, error) {
 // hold its pages, too.
 func (p *InlinePages) stripView(object any) (any, error) {
 	if view, ok := object.(*v1.MarkdownView); ok && inlineBytes(view) == 0 {
-		view.ManagedFields, view.Labels, view.Finalizers, view.OwnerReferences = nil, nil, nil, nil
+		view.ManagedFields, view.Labels, view.Finalizers, view.OwnerReferences, view.GenerateName = nil, nil, nil, nil, ""
 		keepRead(view.Annotations)
+		if len(view.Annotations) == 0 {
+			view.Annotations = nil
+		}
 		p.take(view)
 	}
 	return object, nil

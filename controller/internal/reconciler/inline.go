@@ -25,13 +25,11 @@ import (
 const (
 	// maxInlineBytes is how much is kept of all views, and maxInlineBytesOfView of one.
 	maxInlineBytes, maxInlineBytesOfView = 24 << 20, 64 << 10
-	// inlineBytesAnnotation is put in the place of the pages of a view in the cache. It has
-	// their size, after the process's own mark: nobody else can write it, and a view that
-	// comes by twice, as from the first list of a watch, is known.
-	inlineBytesAnnotation = "inline-bytes"
 )
 
-// inlineMark is in that annotation.
+// inlineMark is put in the place of the pages of a view in the cache, as what its name was
+// generated from, which nobody reads. Their size follows. Nobody else can write it, and a
+// view that comes by twice, as from the first list of a watch, is known.
 var inlineMark = rand.Text() + " "
 
 // InlinePages are the inline pages of views that aren't generated yet.
@@ -69,7 +67,7 @@ func (p *InlinePages) take(view *v1.MarkdownView) {
 		taken.bytes += int64(len(path) + len(text))
 	}
 	view.Spec.Markdowns = nil
-	metav1.SetMetaDataAnnotation(&view.ObjectMeta, inlineBytesAnnotation, inlineMark+strconv.FormatInt(taken.bytes, 10))
+	view.GenerateName = inlineMark + strconv.FormatInt(taken.bytes, 10)
 	p.drop(taken.view)
 	if taken.bytes > maxInlineBytesOfView {
 		return
@@ -138,7 +136,7 @@ func (p *InlinePages) of(view *v1.MarkdownView) (map[string]string, bool) {
 
 // inlineBytes is the size of the pages that were taken out of a view.
 func inlineBytes(view *v1.MarkdownView) int64 {
-	size, marked := strings.CutPrefix(view.Annotations[inlineBytesAnnotation], inlineMark)
+	size, marked := strings.CutPrefix(view.GenerateName, inlineMark)
 	if !marked {
 		return 0
 	}

@@ -82,7 +82,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return ctrl.Result{}, err
 	}
 	defer r.Metrics.recordDuration(view, start)
-	view = state.view.latest(view, start)
+	view = state.latest(view, start)
 	r.states.prepareRetry(state, view)
 
 	before := view.DeepCopy()
@@ -355,7 +355,7 @@ func (r *Reconciler) writeStatus(ctx context.Context, state *viewState, before, 
 		return client.IgnoreNotFound(fmt.Errorf("write the status of MarkdownView %s/%s: %w", view.Namespace, view.Name, err))
 	}
 	state.inventory = appliedInventory{} // the status has it
-	state.view = writtenView{answer.UID, answer.ResourceVersion, *view.Status.DeepCopy(), r.Clock.Now()}
+	state.view.Store(&writtenView{answer.UID, answer.ResourceVersion, *view.Status.DeepCopy(), r.Clock.Now()})
 	return nil
 }
 

@@ -17,7 +17,7 @@ import (
 
 // viewState is all that is remembered of a view between reconciliations. It is fetched
 // once per reconciliation, and dropped in one piece when the view is gone. Its fields
-// are the reconciliation's own, of which there is one at a time, but for the last three;
+// are the reconciliation's own, of which there is one at a time, but for the last four;
 // the writes have a lock of their own, since the watches end expectations.
 //
 // A restart loses it. What that costs: each view is rendered and compared once more; one
@@ -37,8 +37,6 @@ type viewState struct {
 	lastApplied apply.LastApplied
 	// written are the writes that the cache may not show yet.
 	written apply.Expectations
-	// view is the view as its status was written last.
-	view writtenView
 	// refused is the version of the view for which a status was refused, because there is
 	// a newer one, which the cache may show late.
 	refused string
@@ -55,6 +53,8 @@ type viewState struct {
 	// short is since when pods of it are missing that can't start.
 	short shortage
 
+	// view is the view as its status was written last; nil if the cache has shown that.
+	view atomic.Pointer[writtenView]
 	// pageBytes is the size of the pages, for the metrics; 0 if it isn't known.
 	pageBytes atomic.Int64
 	// slot is the view's place among the rollouts, and retry when it is tried again,
@@ -74,16 +74,22 @@ type writtenView struct {
 
 // latest returns the newer of the cache's view and the written one: the cache may not
 // show it yet, and what was reported would be reported again.
-func (w *writtenView) latest(cached *v1.MarkdownView, now time.Time) *v1.MarkdownView {
-	order, err := resourceversion.CompareResourceVersion(w.version, cached.ResourceVersion)
-	if err == nil && order > 0 && w.uid == cached.UID && now.Sub(w.at) < apply.SettleTime {
+func (s *viewState) latest(cached *v1.MarkdownView, now time.Time) *v1.MarkdownView {
+	w := s.view.Load()
+	if w != nil && w.isNewer(cached) && now.Sub(w.at) < apply.SettleTime {
 		latest := cached.DeepCopy()
 		latest.ResourceVersion = w.version
 		w.status.DeepCopyInto(&latest.Status)
 		return latest
 	}
-	*w = writtenView{}
+	s.view.Store(nil)
 	return cached
+}
+
+// isNewer reports whether the cache doesn't show yet what was written.
+func (w *writtenView) isNewer(cached *v1.MarkdownView) bool {
+	order, err := resourceversion.CompareResourceVersion(w.version, cached.ResourceVersion)
+	return err == nil && order > 0 && w.uid == cached.UID
 }
 
 // appliedInventory is the inventory of a view; zero if nothing was applied.
@@ -200,6 +206,19 @@ func (s *viewStates) pageBytes(view types.NamespacedName) int64 {
 		return state.pageBytes.Load()
 	}
 	return 0
+}
+
+// seen tells a view's state what the cache shows of the view.
+func (s *viewStates) seen(view *v1.MarkdownView) {
+	s.mu.Lock()
+	state := s.byView[client.ObjectKeyFromObject(view)]
+	s.mu.Unlock()
+	if state == nil {
+		return
+	}
+	if written := state.view.Load(); written != nil && !written.isNewer(view) {
+		state.view.CompareAndSwap(written, nil)
+	}
 }
 
 // gone tells a view's state that one of its objects is gone, or has lost our label.

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	toolscache "k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
@@ -70,7 +71,13 @@ type Options struct {
 // SetupWithManager has the manager run the reconciler.
 func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, options Options) error {
 	for _, index := range indexes {
-		if err := mgr.GetFieldIndexer().IndexField(ctx, index.object, index.name, index.values); err != nil {
+		var err error
+		if index.name == apply.ViewIndex {
+			err = indexByView(ctx, mgr.GetCache(), index.object)
+		} else {
+			err = mgr.GetFieldIndexer().IndexField(ctx, index.object, index.name, index.values)
+		}
+		if err != nil {
 			return err
 		}
 	}
@@ -80,7 +87,7 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, opt
 	r.room = newBookRoom(bookRoomBytes)
 	c, err := ctrl.NewControllerManagedBy(mgr).
 		Named(ControllerName).
-		For(&v1.MarkdownView{}, builder.WithPredicates(predicate.Funcs{UpdateFunc: viewChanged})).
+		For(&v1.MarkdownView{}, builder.WithPredicates(predicate.Funcs{UpdateFunc: r.viewSeen})).
 		Watches(&corev1.ConfigMap{}, r.enqueueView("ConfigMap", r.viewsOfOurs)).
 		Watches(&appsv1.Deployment{}, r.enqueueView("Deployment", viewOf)).
 		Watches(&corev1.Service{}, r.enqueueView("Service", viewOf)).
@@ -127,6 +134,34 @@ var indexes = []struct {
 func viewChanged(e event.UpdateEvent) bool {
 	return e.ObjectOld.GetUID() != e.ObjectNew.GetUID() ||
 		predicate.GenerationChangedPredicate{}.Update(e) || predicate.AnnotationChangedPredicate{}.Update(e)
+}
+
+// viewSeen is viewChanged, and notes what the cache shows.
+func (r *Reconciler) viewSeen(e event.UpdateEvent) bool {
+	if view, ok := e.ObjectNew.(*v1.MarkdownView); ok {
+		r.states.seen(view)
+	}
+	return viewChanged(e)
+}
+
+// indexByView adds the index of objects by their view to a cache, as its IndexField does, but
+// for lists of one namespace only: those of all would take as much memory again.
+func indexByView(ctx context.Context, of cache.Cache, object client.Object) error {
+	informer, err := of.GetInformer(ctx, object, cache.BlockUntilSynced(false))
+	if err != nil {
+		return err
+	}
+	return informer.AddIndexers(toolscache.Indexers{"field:" + apply.ViewIndex: func(indexed any) ([]string, error) {
+		object, ok := indexed.(client.Object)
+		if !ok {
+			return nil, nil
+		}
+		views := apply.ViewOf(object)
+		for i := range views {
+			views[i] = object.GetNamespace() + "/" + views[i]
+		}
+		return views, nil
+	}})
 }
 
 // viewOf finds the view of an object that carries our labels, which stay with it
