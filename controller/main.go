@@ -15,11 +15,14 @@ import (
 
 	flag "github.com/spf13/pflag"
 	_ "golang.org/x/crypto/x509roots/fallback" // the image has no file with the public certification authorities
+	corev1 "k8s.io/api/core/v1"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/record"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
@@ -163,7 +166,9 @@ func run(ctx context.Context, o *options) error {
 	if err != nil {
 		return err
 	}
-	recorder, err := newRecorder(o, mgr)
+	broadcaster := record.NewBroadcasterWithCorrelatorOptions(record.CorrelatorOptions{LRUCacheSize: correlatedEvents})
+	defer broadcaster.Shutdown()
+	recorder, err := newRecorder(o, mgr, broadcaster)
 	if err != nil {
 		return err
 	}
@@ -267,9 +272,20 @@ func impersonating(config *rest.Config, options client.Options) func(user string
 	}
 }
 
+// correlatedEvents is how many events client-go remembers, to count those that are like them
+// and to hold back floods: the manager's recorder has it remember 4,096, some 2 kB each, where
+// a view has no more than a few within minutes.
+const correlatedEvents = 512
+
 // newRecorder records events in the cluster, and posts them beside the reconciler.
-func newRecorder(o *options, mgr ctrl.Manager) (*notify.Recorder, error) {
-	cluster, err := events.NewRecorder(ctrl.Log, "", reconciler.ControllerName, events.WithManager(mgr))
+func newRecorder(o *options, mgr ctrl.Manager, broadcaster record.EventBroadcaster) (*notify.Recorder, error) {
+	api, err := corev1client.NewForConfigAndClient(mgr.GetConfig(), mgr.GetHTTPClient())
+	if err != nil {
+		return nil, fmt.Errorf("make the client of events: %w", err)
+	}
+	broadcaster.StartRecordingToSink(&corev1client.EventSinkImpl{Interface: api.Events("")})
+	kubernetes := broadcaster.NewRecorder(mgr.GetScheme(), corev1.EventSource{Component: reconciler.ControllerName})
+	cluster, err := events.NewRecorder(ctrl.Log, "", reconciler.ControllerName, events.WithScheme(mgr.GetScheme()), events.WithLegacyEventRecorder(kubernetes))
 	if err != nil {
 		return nil, err
 	}
