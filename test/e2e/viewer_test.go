@@ -1,11 +1,13 @@
 package e2e
 
 import (
-	"bytes"
 	"context"
+	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -57,7 +59,7 @@ func TestTheViewerImage(t *testing.T) {
 	if _, got, err := f.site().Ask(f.Context(), "/noise.png"); err != nil || got != string(screenshot) {
 		t.Errorf("the image has %d bytes of %d: %v", len(got), len(screenshot), err)
 	}
-	if got := f.kubectl("exec", "deployment/viewer-docs", "--", "mdbook", "--version"); strings.TrimSpace(got) != "mdbook v"+mdbook.Version {
+	if got := f.kubectl("exec", "deployment/viewer-docs", "--container=mdbook", "--", "mdbook", "--version"); strings.TrimSpace(got) != "mdbook v"+mdbook.Version {
 		t.Errorf("mdbook --version prints %q", got)
 	}
 }
@@ -98,48 +100,66 @@ func (f *fixture) viewerImage() string {
 }
 
 // rust provides what the image is built by and from: what the Dockerfile names, or, where that
-// can't be pulled, stages with nothing of their own, into which the machine's Rust and linker
-// are mounted.
+// can't be pulled, stages into which the machine's own tools are mounted. Its cargo has
+// compiled the same crates before, once for all runs; that of the stage takes what it made.
 func (b *builder) rust(ctx context.Context) error {
 	content, err := os.ReadFile("../../tools/viewer/Dockerfile")
 	if err != nil {
 		return err
 	}
-	pulled := true
-	for line := range bytes.Lines(content) {
-		if _, image, ok := strings.Cut(string(line), "=docker.io/"); ok && strings.HasPrefix(string(line), "ARG ") {
-			_, err := b.run(ctx, "", append(b.command, "pull", "--quiet", "docker.io/"+strings.TrimSpace(image))...)
-			pulled = pulled && err == nil
-		}
-	}
-	if pulled {
+	if b.pulls(ctx, content) {
 		return nil
 	}
-	sysroot, err := exec.CommandContext(ctx, "rustc", "--print", "sysroot").Output()
+	out, err := b.run(ctx, "", "rustc", "-vV")
 	if err != nil {
 		return err
 	}
+	host := regexp.MustCompile(`(?m)^host: (\S+)`).FindStringSubmatch(out)
 	cache, err := build.Cache()
-	if err != nil {
+	if err != nil || host == nil {
+		return errors.Join(err, fmt.Errorf("rustc -vV prints %s", out))
+	}
+	programs, registry := filepath.Join(cache, "viewer"), filepath.Join(os.Getenv("CARGO_HOME"), "registry")
+	if os.Getenv("CARGO_HOME") == "" {
+		registry = filepath.Join(os.Getenv("HOME"), ".cargo", "registry")
+	}
+	args := []string{"env", "RUSTFLAGS=-C target-feature=+crt-static", "cargo", "install", "--locked", "--target", host[1], "--root", programs}
+	args = append(args, regexp.MustCompile(`\bmdbook[\w-]*@\S+`).FindAllString(string(content), -1)...)
+	if _, err := b.run(ctx, "", args...); err != nil {
 		return err
 	}
-	cargo, target := filepath.Join(cache, "viewer", "cargo"), filepath.Join(cache, "viewer", "target")
-	for _, folder := range []string{cargo, target} {
-		if err := os.MkdirAll(folder, 0o755); err != nil {
-			return err
+	b.flags = append(b.flags, "--build-arg=BUILDER=localhost/rust", "--build-arg=TOOLS=localhost/tools",
+		"--volume=/usr:/usr", "--volume=/etc/alternatives:/etc/alternatives", "--volume="+programs+":/programs", "--volume="+registry+":/cargo/registry")
+	return b.rustStages(ctx, host[1])
+}
+
+// pulls reports whether all images can be pulled that a Dockerfile has as its arguments.
+func (b *builder) pulls(ctx context.Context, dockerfile []byte) bool {
+	for _, image := range regexp.MustCompile(`(?m)^ARG \w+=(docker\.io/\S+)`).FindAllStringSubmatch(string(dockerfile), -1) {
+		if _, err := b.run(ctx, "", append(b.command, "pull", "--quiet", image[1])...); err != nil {
+			return false
 		}
 	}
-	for at, folder := range map[string]string{"/usr": "/usr", "/etc/ssl": "/etc/ssl", "/etc/alternatives": "/etc/alternatives", "/rust": strings.TrimSpace(string(sysroot)), "/cargo": cargo, "/target": target} {
-		b.flags = append(b.flags, "--volume="+folder+":"+at)
-	}
-	b.flags = append(b.flags, "--build-arg=BUILDER=localhost/rust", "--build-arg=TOOLS=localhost/tools")
+	return true
+}
+
+// rustStages makes the images that stand in for those that can't be pulled.
+func (b *builder) rustStages(ctx context.Context, host string) error {
 	busybox, err := exec.LookPath("busybox")
 	if err != nil {
 		return err
 	}
 	root := filepath.Join(shared.Folder(), "rust")
-	if err := os.Mkdir(root, 0o755); err != nil {
+	if err := os.MkdirAll(filepath.Join(root, "rust"), 0o755); err != nil {
 		return err
+	}
+	for name, script := range map[string]string{
+		"rustc": "echo 'host: " + host + "'",
+		"cargo": `while [ "$1" != --root ]; do shift; done; mkdir -p "$2/bin" && cp /programs/bin/* "$2/bin/" && touch "$2/.crates.toml"`,
+	} {
+		if err := os.WriteFile(filepath.Join(root, "rust", name), []byte("#!/bin/sh -e\n"+script+"\n"), 0o755); err != nil {
+			return err
+		}
 	}
 	for _, name := range []string{"bin", "lib", "lib64"} {
 		if err := os.Symlink(filepath.Join("usr", name), filepath.Join(root, name)); err != nil {
@@ -152,7 +172,7 @@ func (b *builder) rust(ctx context.Context) error {
 		{"commit", "--quiet", "tools", "localhost/tools"},
 		{"from", "--name", "rust", "scratch"},
 		{"copy", "rust", root, "/"},
-		{"config", "--env", "PATH=/rust/bin:/usr/bin:/bin", "--env", "CARGO_HOME=/cargo", "--env", "CARGO_TARGET_DIR=/target", "rust"},
+		{"config", "--env", "PATH=/rust:/usr/bin:/bin", "--env", "CARGO_HOME=/cargo", "rust"},
 		{"commit", "--quiet", "rust", "localhost/rust"},
 	} {
 		if _, err := b.run(ctx, "", append(b.command, args...)...); err != nil {
