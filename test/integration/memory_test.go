@@ -11,7 +11,6 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -65,7 +64,7 @@ func TestNoTenantEndsTheController(t *testing.T) {
 	other.isQuick("while-changed", "large books are changed")
 	f.largeBooksServe(revision, views)
 	t.Logf("they were changed within %s", time.Since(began).Round(time.Second))
-	peak := peakOf(t, f.Program("controller"))
+	peak := peakOf(f, "memory")
 	t.Logf("at most %d MiB resident", peak>>20)
 	if peak > memoryLimit {
 		t.Errorf("that is more than %d MiB", memoryLimit>>20)
@@ -123,7 +122,7 @@ func (f *fixture) largeBooksServe(revision string, views int) {
 	}
 	if err := wait.PollUntilContextTimeout(f.Context(), time.Second, time.Duration(views)*time.Minute, true, allServe); err != nil {
 		f.Fatalf("at most %d MiB are resident; of %d large books %d don't serve what they should: %v:\n%s",
-			peakOf(f.T, f.Program("controller"))>>20, views, len(left), err, strings.Join(left, "\n"))
+			peakOf(f, "memory")>>20, views, len(left), err, strings.Join(left, "\n"))
 	}
 }
 
@@ -150,7 +149,7 @@ func TestCachesHoldNoPages(t *testing.T) {
 	if cost > labelled*100<<10 {
 		t.Error("the cache holds them")
 	}
-	t.Logf("at most %d MiB resident", peakOf(t, f.Program("controller"))>>20)
+	t.Logf("at most %d MiB resident", peakOf(f, "digests")>>20)
 }
 
 // TestBooksDontStayInMemory has views with large books, written in the view itself and in
@@ -207,30 +206,23 @@ func heapOf(t *testing.T, address string) int64 {
 	return bytes
 }
 
-// peakOf is the most memory that a program had resident, of which one runs.
-func peakOf(t *testing.T, program string) int64 {
-	t.Helper()
-	links, err := filepath.Glob("/proc/[0-9]*/exe")
-	if err != nil || len(links) == 0 {
-		t.Skip("only Linux tells")
+// peakOf is the most memory that a program of the test's cluster had resident: others run it,
+// too.
+func peakOf(f *fixture, program string) int64 {
+	f.Helper()
+	state, err := f.component(program).State(f.Context())
+	f.must(err)
+	if !state.Running {
+		f.Fatalf("%s doesn't run: it has ended", program)
 	}
-	for _, link := range links {
-		if path, err := os.Readlink(link); err != nil || path != program {
-			continue
-		}
-		status, err := os.ReadFile(filepath.Join(filepath.Dir(link), "status"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, after, _ := strings.Cut(string(status), "VmHWM:")
-		kib, err := strconv.ParseInt(strings.Fields(after)[0], 10, 64)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return kib << 10
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", state.PID))
+	if err != nil {
+		f.Skip("only Linux tells")
 	}
-	t.Fatalf("%s doesn't run: it has ended", program)
-	return 0
+	_, after, _ := strings.Cut(string(status), "VmHWM:")
+	kib, err := strconv.ParseInt(strings.Fields(after)[0], 10, 64)
+	f.must(err)
+	return kib << 10
 }
 
 // largeArchive is an archive of a book of many pages, the first of which has a title.
