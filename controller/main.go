@@ -334,11 +334,7 @@ func newManager(o *options, inline *reconciler.InlinePages) (ctrl.Manager, error
 	utilruntime.Must(clientgoscheme.AddToScheme(scheme))
 	utilruntime.Must(v1.AddToScheme(scheme))
 
-	config := fluxclient.GetConfigOrDie(o.client)
-	// Each event of a watch would be compressed by the API server, and decompressed here,
-	// which takes more time of processors than it saves of a cluster's network.
-	config.DisableCompression = true
-	mgr, err := ctrl.NewManager(config, ctrl.Options{
+	mgr, err := ctrl.NewManager(fluxclient.GetConfigOrDie(o.client), ctrl.Options{
 		Scheme:                        scheme,
 		Metrics:                       metricsserver.Options{BindAddress: o.metricsAddr},
 		PprofBindAddress:              o.pprofAddr,
