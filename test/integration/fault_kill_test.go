@@ -67,6 +67,7 @@ func (f *fixture) abandoned(proxy *deadlyProxy, controller *cluster.Component) {
 		},
 		"deleted": func() { f.must(f.Client.Delete(f.Context(), f.view("deleted"))) },
 	} {
+		f.caughtUp() // a status may be written still: it would count
 		proxy.arm(controller, 2, true)
 		f.create(f.largeView(name))
 		f.dead(controller)
