@@ -110,7 +110,8 @@ func Of(ctx context.Context, view *v1.MarkdownView) (Health, string, error) {
 			return "", "", err
 		}
 	}
-	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	// Argo CD gives it a second, of a machine that has less to do.
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	l.SetContext(ctx)
 	l.SetGlobal("obj", value(l, object))

@@ -49,7 +49,7 @@ func TestAReleaseTakesOver(t *testing.T) {
 	f.serve("Served all the time")
 	f.create(f.project())
 	f.Ready("project")
-	served, reader := f.served(), f.site().Reader("/")
+	served, reader, unready := f.served(), f.site().Reader("/"), f.unready()
 
 	f.install(release)
 	f.sameImage(release)
@@ -59,6 +59,9 @@ func TestAReleaseTakesOver(t *testing.T) {
 	}
 	if diff := cmp.Diff(served, f.served()); diff != "" {
 		t.Errorf("the upgrade from %s was noticed (-before +after):\n%s", before.Version, diff)
+	}
+	if told := unready(); len(told) > 0 {
+		t.Errorf("views weren't Ready all the time: %q", told)
 	}
 	answers := reader.End()
 	for _, a := range viewer.Failures(answers) {
@@ -91,8 +94,32 @@ func (f *fixture) project() *v1.MarkdownView {
 	return view
 }
 
-// served is what nobody may touch: pods with the restarts of their containers, and since
-// when views are Ready.
+// unready watches the views, and returns what tells, in the end, what they said when they
+// weren't Ready. That they have been for as long isn't to be read off the condition: another
+// message, of another release, sets its time anew.
+func (f *fixture) unready() func() []string {
+	f.Helper()
+	watcher, err := client.NewWithWatch(f.Cluster.Config, client.Options{Scheme: f.Client.Scheme()})
+	f.Must(err)
+	views, err := watcher.Watch(f.Context(), &v1.MarkdownViewList{}, client.InNamespace(f.Namespace))
+	f.Must(err)
+	told := make(chan []string, 1)
+	go func() {
+		var all []string
+		for event := range views.ResultChan() {
+			if view, ok := event.Object.(*v1.MarkdownView); ok && !conditions.IsReady(view) {
+				all = append(all, fmt.Sprintf("%s: %v", view.Name, view.Status.Conditions))
+			}
+		}
+		told <- all
+	}()
+	return func() []string {
+		views.Stop()
+		return <-told
+	}
+}
+
+// served is what nobody may touch: pods with the restarts of their containers.
 func (f *fixture) served() map[string]string {
 	f.Helper()
 	served := map[string]string{}
@@ -102,8 +129,6 @@ func (f *fixture) served() map[string]string {
 				served[pod.Name] += fmt.Sprintf("%s %s restarted %d times; ", pod.UID, container.ContainerID, container.RestartCount)
 			}
 		}
-		ready := conditions.Get(f.Ready(view), meta.ReadyCondition)
-		served[view] = fmt.Sprintf("Ready since %s", ready.LastTransitionTime.UTC())
 	}
 	return served
 }
