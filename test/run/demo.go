@@ -49,7 +49,7 @@ func (d *demo) build(ctx context.Context) error {
 	if d.nodes.kind == realNode {
 		cached = append(cached, build.Crane)
 	} else {
-		commands = append(commands, "go -C test build -o ../"+productPrograms+"/ ./preview/cmd/preview")
+		commands = append(commands, buildPreview)
 	}
 	group, ctx := errgroup.WithContext(ctx)
 	for _, provide := range cached {

@@ -35,8 +35,14 @@ func freePort(ctx context.Context) (string, error) {
 	return port, listener.Close()
 }
 
+// buildPreview builds what serves a view's book without pods.
+const buildPreview = "go -C test build -o ../" + productPrograms + "/ ./preview/cmd/preview"
+
 // serve has a local mdBook serve what the pods of a view would.
 func (d *demo) serve(ctx context.Context) error {
+	if err := d.shell(ctx, buildPreview); err != nil { // it wasn't needed if there was to be a real node
+		return err
+	}
 	port, err := freePort(ctx)
 	if err != nil {
 		return err
