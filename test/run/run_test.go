@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"crypto/tls"
+	"crypto/x509"
+	"encoding/base64"
 	"fmt"
 	"io"
 	"net"
@@ -144,6 +146,9 @@ func start(t *testing.T, program string, env ...string) *running {
 // interrupt ends it, as Ctrl-C does, and looks for what is left.
 func (r *running) interrupt(t *testing.T, dial func() error) {
 	t.Helper()
+	if err := dial(); err != nil {
+		t.Errorf("the API server: %v", err)
+	}
 	if err := r.process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
 	}
@@ -266,15 +271,26 @@ func checkCluster(t *testing.T, text string) func() error {
 	if err != nil || !strings.Contains(ready, "Healthy") {
 		t.Errorf("kubectl get mdview hello: %v\n%s", err, ready)
 	}
-	host, err := shell(t.Context(), text, "kubectl config view --output=jsonpath='{.clusters[0].cluster.server}'")
-	if err != nil {
-		t.Fatalf("%v\n%s", err, host)
+	view := func(field string) string {
+		t.Helper()
+		got, err := shell(t.Context(), text, "kubectl config view --raw --output=jsonpath='{.clusters[0].cluster."+field+"}'")
+		if err != nil {
+			t.Fatalf("%v\n%s", err, got)
+		}
+		return got
 	}
-	address := strings.TrimPrefix(host, "https://")
+	address := strings.TrimPrefix(view("server"), "https://")
+	authority, err := base64.StdEncoding.DecodeString(view("certificate-authority-data"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	roots := x509.NewCertPool()
+	if !roots.AppendCertsFromPEM(authority) {
+		t.Fatalf("the cluster's certification authority is %q", authority)
+	}
 	return func() error {
-		// Once the node's network is gone, a gateway may take any connection, but not as TLS.
-		connection, err := tls.DialWithDialer(&net.Dialer{Timeout: time.Second}, "tcp", address,
-			&tls.Config{InsecureSkipVerify: true}) //nolint:gosec // whoever it is
+		// Once the node's network is gone, a gateway may take any connection.
+		connection, err := tls.DialWithDialer(&net.Dialer{Timeout: 5 * time.Second}, "tcp", address, &tls.Config{RootCAs: roots})
 		if err == nil {
 			_ = connection.Close()
 		}
