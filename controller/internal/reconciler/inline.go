@@ -151,9 +151,13 @@ func (r *Reconciler) withPages(ctx context.Context, view *v1.MarkdownView) (*v1.
 	}
 	pages, kept := r.Inline.of(view)
 	if !kept {
-		// A list, which needs no right beside that to watch.
+		// A list, which needs no right beside that to watch. Not older than what the watch has
+		// shown, it is answered at once; the newest of all takes the API server 100 ms.
 		var views v1.MarkdownViewList
-		err := r.APIReader.List(ctx, &views, client.InNamespace(view.Namespace), client.MatchingFields{metav1.ObjectNameField: view.Name})
+		err := r.APIReader.List(ctx, &views, client.InNamespace(view.Namespace), client.MatchingFields{metav1.ObjectNameField: view.Name},
+			&client.ListOptions{Raw: &metav1.ListOptions{
+				ResourceVersion: view.ResourceVersion, ResourceVersionMatch: metav1.ResourceVersionMatchNotOlderThan,
+			}})
 		if err != nil {
 			return nil, fmt.Errorf("read the pages of MarkdownView %s/%s: %w", view.Namespace, view.Name, err)
 		}

@@ -16,16 +16,21 @@ import (
 	v1 "github.com/zoetrope/markdown-view/api/v1"
 )
 
-// views counts how often views are read from the API server.
+// views counts how often views are read from the API server, and how often the newest of all
+// are asked for, which it has to make sure of first.
 type views struct {
 	client.Reader
-	reads int
+	reads, newest int
 	// change is done before each read.
 	change func()
 }
 
 func (v *views) List(ctx context.Context, list client.ObjectList, options ...client.ListOption) error {
 	v.reads++
+	if read := (&client.ListOptions{}).ApplyOptions(options).AsListOptions(); read.ResourceVersion == "" ||
+		read.ResourceVersionMatch != metav1.ResourceVersionMatchNotOlderThan {
+		v.newest++
+	}
 	if v.change != nil {
 		v.change()
 	}
@@ -56,6 +61,9 @@ func TestPagesOfAViewAreReadOnlyWhenTheyAreGenerated(t *testing.T) {
 		f.reconcile("docs")
 	}
 	expect("after a bad edit, however often it is looked at,", 2)
+	if reader.newest > 0 {
+		t.Errorf("the newest were asked for %d times", reader.newest)
+	}
 }
 
 func TestInlinePagesAreLetGo(t *testing.T) {
