@@ -102,7 +102,7 @@ func (a *Applier) Plan(ctx context.Context, view *v1.MarkdownView, desired []Des
 		s.stale = written.isStale(s.String(), c.live.GetResourceVersion(), a.Clock.Now())
 		s.starting, s.restarted = starting, restarted
 		s.withinInterval = a.Clock.Since(s.last.at) < view.Spec.Interval.Duration
-		if !s.isAsRemembered() || !settled && !s.last.drifted.none() {
+		if !s.isAsRemembered() || !settled && !s.last.othersChanges().drifted.none() {
 			if err := c.unpack(); err != nil {
 				return nil, err
 			}
@@ -223,7 +223,7 @@ func (a *Applier) execute(ctx context.Context, p *Plan, step step, report *Repor
 		case nothing, warn:
 			return a.end(p.last, s, next, existed, corrected, report)
 		case leave:
-			report.fought(s, s.last.fight.until.Sub(s.now))
+			report.fought(s, s.last.othersChanges().fight.until.Sub(s.now))
 			return nil
 		case refuse:
 			return next.err
@@ -256,7 +256,8 @@ func (a *Applier) end(last LastApplied, s *situation, next action, existed bool,
 			return err
 		}
 	}
-	if f := last[s.String()].fight; f.goesOn(s.now) {
+	known := last[s.String()]
+	if f := known.othersChanges().fight; f.goesOn(s.now) {
 		report.fought(s, f.over().Sub(s.now))
 	}
 	return nil
@@ -270,9 +271,11 @@ const maxActions = 10
 // wanted isn't drift, and what is still so, because a webhook insists on it, isn't
 // corrected.
 func (a *Applier) finish(last LastApplied, s *situation, existed bool, corrected drift, report *Report) error {
+	known, before := othersChanges{}, s.last.othersChanges()
+	known.telling = before.telling
 	if s.isAsApplied() {
 		now, err := s.asApplied(a.Clock.Now())
-		now.telling = s.last.telling
+		now.noteOthers(known)
 		last[s.String()] = now
 		return err
 	}
@@ -284,25 +287,28 @@ func (a *Applier) finish(last LastApplied, s *situation, existed bool, corrected
 	if err != nil {
 		return err
 	}
-	now.insisted, now.telling = !left.none(), s.last.telling
+	now.insisted = !left.none()
 	if s.mode == v1.DriftDetectionWarn && now.insisted {
-		now.drifted = left
+		known.drifted = left
 		report.drift(s.child, left)
 	}
-	defer func() { last[s.String()] = now }()
+	defer func() {
+		now.noteOthers(known)
+		last[s.String()] = now
+	}()
 	if s.last.desired != now.desired {
 		return nil
 	}
 	corrected.subtract(left)
-	now.fight = s.last.fight
+	known.fight = before.fight
 	if existed && corrected.none() {
 		return nil
 	}
-	now.fight.corrected(now.at)
+	known.fight.corrected(now.at)
 	if !existed {
-		report.correct(s.child, now.fight, "was deleted, or had lost its labels, and is applied again")
+		report.correct(s.child, known.fight, "was deleted, or had lost its labels, and is applied again")
 	} else {
-		report.correct(s.child, now.fight, "was changed and is corrected: "+corrected.String())
+		report.correct(s.child, known.fight, "was changed and is corrected: "+corrected.String())
 	}
 	return nil
 }

@@ -81,7 +81,7 @@ func (s *situation) mayBeMounted() bool {
 	if s.starting || s.last.at.IsZero() || s.last.distrusted {
 		return true
 	}
-	if since := s.last.editedSince; !since.IsZero() && s.now.Sub(since) >= quickRepair {
+	if since := s.last.othersChanges().editedSince; !since.IsZero() && s.now.Sub(since) >= quickRepair {
 		return true
 	}
 	others, _ := writers(s.live)
@@ -128,8 +128,9 @@ func (l LastApplied) distrust(is bool) {
 // noteEdited notes since when an edit is known that couldn't be repaired yet.
 func (l LastApplied) noteEdited(s *situation) {
 	f := l[s.String()]
-	if !f.at.IsZero() && f.editedSince.IsZero() {
-		f.editedSince = s.now
+	if known := f.othersChanges(); !f.at.IsZero() && known.editedSince.IsZero() {
+		known.editedSince = s.now
+		f.noteOthers(known)
 		l[s.String()], s.last = f, f
 	}
 }

@@ -74,7 +74,15 @@ func (e *Expectations) end(object string, written client.Object, now time.Time) 
 // drop forgets an object of which nothing is expected. The lock is held.
 func (e *Expectations) drop(object string, x *expectation) {
 	if x.written == nil && x.deleted == "" && x.staleUntil.IsZero() && !x.inFlight {
-		delete(e.byObject, object)
+		e.forget(object)
+	}
+}
+
+// forget forgets an object. Of most views nothing is expected, which takes no memory. The
+// lock is held.
+func (e *Expectations) forget(object string) {
+	if delete(e.byObject, object); len(e.byObject) == 0 {
+		e.byObject = nil
 	}
 }
 
@@ -208,7 +216,7 @@ func (e *Expectations) Pending(now time.Time) time.Duration {
 		left := x.until.Sub(now)
 		switch {
 		case left <= 0 && !now.Before(x.staleUntil) && !x.inFlight:
-			delete(e.byObject, object)
+			e.forget(object)
 		case x.written != nil && left > 0 && (first == 0 || left < first):
 			first = left
 		}

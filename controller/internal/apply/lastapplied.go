@@ -27,10 +27,16 @@ type fingerprint struct {
 	at   time.Time
 	// insisted means that it isn't as wanted all the same, because a webhook changes it.
 	insisted bool
-	// distrusted means that nobody has looked at the object for a while, and editedSince
-	// since when an edit of somebody else is known that isn't repaired; zero if there is
-	// none.
-	distrusted  bool
+	// distrusted means that nobody has looked at the object for a while.
+	distrusted bool
+	// others is what is known of others' changes; nil for nothing, as of most objects. It is
+	// never changed, since fingerprints are copied: see noteOthers.
+	others *othersChanges
+}
+
+// othersChanges is what is known of others that change an object.
+type othersChanges struct {
+	// editedSince is since when an edit is known that isn't repaired; zero if there is none.
 	editedSince time.Time
 	// fight is what is known of somebody who keeps changing the object.
 	fight fight
@@ -38,6 +44,21 @@ type fingerprint struct {
 	drifted drift
 	// telling bounds how often that is told.
 	telling fight
+}
+
+// othersChanges is what is known of others that change the object.
+func (f *fingerprint) othersChanges() othersChanges {
+	if f.others == nil {
+		return othersChanges{}
+	}
+	return *f.others
+}
+
+// noteOthers notes what is known of others that change the object.
+func (f *fingerprint) noteOthers(known othersChanges) {
+	if f.others = &known; known.editedSince.IsZero() && known.fight == (fight{}) && known.telling == (fight{}) && known.drifted.none() {
+		f.others = nil
+	}
 }
 
 // digest names contents.

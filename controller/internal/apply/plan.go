@@ -147,7 +147,7 @@ func (s *situation) isAsRemembered() bool {
 // doesn't show yet: a create changes nothing that is there already, and the API server
 // tells then whose that is.
 func planMissing(s *situation) action {
-	if s.last.desired == s.digest && s.now.Before(s.last.fight.until) && s.done == (done{}) && s.refusal == nil {
+	if s.last.desired == s.digest && s.now.Before(s.last.othersChanges().fight.until) && s.done == (done{}) && s.refusal == nil {
 		return action{verb: leave, reason: "somebody keeps deleting it", drift: drift{fields: []string{"deleted"}}}
 	}
 	if s.existing != nil {
@@ -195,7 +195,7 @@ func planFound(s *situation) (action, error) {
 	if refusal, refused := refuseForeign(s, s.live); refused {
 		return refusal, nil
 	}
-	if s.isAsRemembered() && s.last.drifted.none() {
+	if s.isAsRemembered() && s.last.othersChanges().drifted.none() {
 		return action{verb: nothing, reason: "neither it nor what is wanted has changed since it was applied", unchanged: true}, nil
 	}
 	found, err := s.drift()
@@ -213,7 +213,7 @@ func planFound(s *situation) (action, error) {
 			found.fields = nil
 		}
 	}
-	if s.last.desired == s.digest && !found.none() && s.now.Before(s.last.fight.until) {
+	if s.last.desired == s.digest && !found.none() && s.now.Before(s.last.othersChanges().fight.until) {
 		return action{verb: leave, reason: "somebody keeps changing " + found.String(), drift: found, edited: s.isEdited(found)}, nil
 	}
 	return planDrifted(s, found)

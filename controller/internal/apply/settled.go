@@ -187,14 +187,15 @@ func (c *child) liveDigest() digest {
 // drift than the last. Who goes on changing the object is told of after a delay that
 // grows, as one is fought after one.
 func (a *Applier) note(last LastApplied, s *situation, found drift, report *Report) {
-	now := s.last
-	if now.drifted.String() != found.String() {
-		if s.now.Before(now.telling.until) {
-			report.recheckIn(now.telling.until.Sub(s.now))
+	now, known := s.last, s.last.othersChanges()
+	if known.drifted.String() != found.String() {
+		if s.now.Before(known.telling.until) {
+			report.recheckIn(known.telling.until.Sub(s.now))
 			return
 		}
-		now.telling.corrected(s.now)
-		now.drifted = found
+		known.telling.corrected(s.now)
+		known.drifted = found
+		now.noteOthers(known)
 		report.drift(s.child, found)
 	}
 	now.live, now.at = s.liveDigest(), a.Clock.Now()
@@ -230,8 +231,8 @@ func brief(object string, found drift) string {
 func (l LastApplied) Drifted() string {
 	var list []string
 	for object, known := range l {
-		if !known.drifted.none() {
-			list = append(list, brief(object, known.drifted))
+		if drifted := known.othersChanges().drifted; !drifted.none() {
+			list = append(list, brief(object, drifted))
 		}
 	}
 	slices.Sort(list)
@@ -269,8 +270,9 @@ func (l LastApplied) changed(view *v1.MarkdownView, desired []Desired) (bool, er
 // forgetDrift is for when all is applied anew: what drifted is compared again.
 func (l LastApplied) forgetDrift() {
 	for object, known := range l {
-		if !known.drifted.none() {
-			known.drifted, known.live = drift{}, digest{}
+		if others := known.othersChanges(); !others.drifted.none() {
+			others.drifted, known.live = drift{}, digest{}
+			known.noteOthers(others)
 			l[object] = known
 		}
 	}

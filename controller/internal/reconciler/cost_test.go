@@ -13,6 +13,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	v1 "github.com/zoetrope/markdown-view/api/v1"
 	"github.com/zoetrope/markdown-view/internal/fakecluster"
 )
 
@@ -106,24 +107,43 @@ func TestWhatAViewCosts(t *testing.T) {
 
 // TestWhatIsRememberedOfAViewIsLittle measures what a view's state takes.
 func TestWhatIsRememberedOfAViewIsLittle(t *testing.T) {
-	const many, atMost = 20, 4500
-	f := newFixture(t)
-	for i := range many {
-		name := fmt.Sprint("docs-", i)
-		f.view(name)
-		f.reconcile(name)
-		f.rollOut(name)
-		f.reconcile(name)
-		f.reconcile(name)
+	for name, of := range map[string]struct {
+		atMost  int64
+		prepare func(f *fixture, views []string)
+	}{
+		"served": {4000, func(*fixture, []string) {}},
+		"waiting for a rollout slot, after a restart": {6000, func(f *fixture, views []string) {
+			for _, name := range views {
+				f.asOfTheLastRelease(name)
+			}
+			f.states = viewStates{}
+			f.limiter = newRolloutLimiter(1, &f.states)
+			f.limiter.hold(f.states.of(types.NamespacedName{Name: "other"}))
+			for _, name := range views {
+				f.ready(f.reconcile(name), metav1.ConditionTrue, v1.HealthyReason, "")
+			}
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			const many = 20
+			f := newFixture(t)
+			var views []string
+			for i := range many {
+				views = append(views, fmt.Sprint("docs-", i))
+				f.served(views[i])
+			}
+			of.prepare(f, views)
+			f.events.GetEvents()
+			f.logged()
+			full := heapInUse()
+			f.states.byView = nil
+			f.limiter.queues = nil
+			each := (full - heapInUse()) / many
+			t.Logf("state of a view: %d bytes", each)
+			if each > of.atMost {
+				t.Errorf("%d bytes are remembered of a view, more than %d", each, of.atMost)
+			}
+			runtime.KeepAlive(f)
+		})
 	}
-	f.events.GetEvents()
-	f.logged()
-	full := heapInUse()
-	f.states = viewStates{byView: map[types.NamespacedName]*viewState{}}
-	each := (full - heapInUse()) / many
-	t.Logf("state of a view: %d bytes", each)
-	if each > atMost {
-		t.Errorf("%d bytes are remembered of a view, more than %d", each, atMost)
-	}
-	runtime.KeepAlive(f)
 }

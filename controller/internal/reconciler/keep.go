@@ -15,7 +15,7 @@ import (
 	"github.com/zoetrope/markdown-view/controller/internal/outcome"
 )
 
-// keptObjects is what was applied last.
+// keptObjects is what was applied last, packed.
 type keptObjects struct {
 	objects []apply.Desired
 	// missing are the ConfigMaps that were gone when it was looked for.
@@ -47,6 +47,9 @@ func (r *Reconciler) keepObjects(ctx context.Context, view *v1.MarkdownView, sta
 			configMaps = configMapsIn(view.Status.Inventory)
 		}
 		objects, missing, err := r.Applier.Kept(ctx, view, configMaps, state.rendered.objects, state.lastApplied, &state.written)
+		if err == nil {
+			objects, err = apply.Packed(objects) // many may wait for their turn
+		}
 		if err != nil {
 			return err
 		}
