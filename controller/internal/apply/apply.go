@@ -71,10 +71,6 @@ func (a *Applier) Plan(ctx context.Context, view *v1.MarkdownView, desired []Des
 	if err != nil {
 		return nil, err
 	}
-	restarted, err := a.restartedFor(ctx, desired, written)
-	if err != nil {
-		return nil, err
-	}
 	desired, err = allWithoutIgnored(view, desired)
 	if err != nil {
 		return nil, err
@@ -87,12 +83,18 @@ func (a *Applier) Plan(ctx context.Context, view *v1.MarkdownView, desired []Des
 		}
 		settled = !changed
 	}
-	predecessor := isUnknown
+	children := make([]*child, len(desired))
+	var restarted []string
 	for i := range desired {
-		c, err := a.peek(ctx, &desired[i], written)
-		if err != nil {
+		if children[i], err = a.peek(ctx, &desired[i], written); err != nil {
 			return nil, err
 		}
+		if deployment, ok := children[i].live.(*appsv1.Deployment); ok && children[i].exists() {
+			restarted = restartedFor(deployment)
+		}
+	}
+	predecessor := isUnknown
+	for _, c := range children {
 		s := &situation{child: c, view: view, mode: mode, settled: settled, last: last[c.String()]}
 		s.now = a.Clock.Now()
 		if predecessor, err = a.findPredecessor(ctx, view, c.live, predecessor); err != nil {

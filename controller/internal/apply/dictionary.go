@@ -86,7 +86,7 @@ var dictionaries = sync.OnceValue(func() [kinds][]byte {
 	all := [kinds][]byte{deployments: encodedOf(output.Deployment), services: encodedOf(output.Service), configMaps: encodedOf(output.ConfigMaps[0])}
 	for _, object := range []client.Object{deployment, service, configMap} {
 		Compact(object)
-		encoded, err := withoutStatus(object)
+		encoded, err := withoutStatus(object, new([]byte))
 		if err != nil {
 			panic(fmt.Sprintf("encode an object for the dictionary: %v", err))
 		}

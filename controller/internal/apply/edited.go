@@ -96,16 +96,7 @@ func (s *situation) isMarked() bool {
 	return mark != "" && !slices.Contains(s.restarted, mark)
 }
 
-// restartedFor returns the marks that the Deployment of the desired objects has restarted
-// its pods for.
-func (a *Applier) restartedFor(ctx context.Context, desired []Desired, written *Expectations) ([]string, error) {
-	deployment, err := a.LiveDeployment(ctx, desired, written)
-	if err != nil || deployment == nil {
-		return nil, err
-	}
-	return restartedFor(deployment), nil
-}
-
+// restartedFor returns the marks that a Deployment has restarted its pods for.
 func restartedFor(deployment *appsv1.Deployment) []string {
 	return strings.Split(deployment.Spec.Template.Annotations[v1.RestartedForAnnotation], ",")
 }

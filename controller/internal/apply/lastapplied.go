@@ -129,8 +129,16 @@ func liveDigest(live client.Object) digest {
 		fmt.Fprintf(hash, " %s", live.GetResourceVersion())
 	}
 	for _, entry := range live.GetManagedFields() {
-		if entry.Subresource == "" {
-			fmt.Fprintf(hash, " %s %s %v %s", entry.Manager, entry.Operation, entry.Time, entry.FieldsV1)
+		if entry.Subresource != "" {
+			continue
+		}
+		at := int64(0)
+		if entry.Time != nil {
+			at = entry.Time.Unix()
+		}
+		fmt.Fprintf(hash, " %s %s %d ", entry.Manager, entry.Operation, at)
+		if entry.FieldsV1 != nil {
+			_, _ = hash.Write(entry.FieldsV1.GetRawBytes()) // it never fails
 		}
 	}
 	return digest(hash.Sum(nil))

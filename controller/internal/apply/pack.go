@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
+	"sync"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -51,12 +53,17 @@ var encodedRests = newShared[digest, string](512)
 
 // encodeRest returns the rest of an object that is packed, after the digest.
 func encodeRest(object client.Object) (string, error) {
-	raw, err := withoutStatus(object)
+	buffer := encodeBuffers.Get().(*[]byte)
+	defer encodeBuffers.Put(buffer)
+	raw, err := withoutStatus(object, buffer)
 	if err != nil {
 		return "", err
 	}
 	is := liveDigest(object) // before anything is left out
-	of := digest(sha256.Sum256(append(raw[:len(raw):len(raw)], is[:]...)))
+	hash := sha256.New()
+	_, _ = hash.Write(is[:]) // it never fails
+	_, _ = hash.Write(raw)
+	of := digest(hash.Sum(nil))
 	if rest, known := encodedRests.known(of); known {
 		return rest, nil
 	}
@@ -161,24 +168,38 @@ func inflate(kind int, encoded []byte) ([]byte, error) {
 	return io.ReadAll(reader)
 }
 
+// encodeBuffers are reused: each event of a rollout has a Deployment encoded.
+var encodeBuffers = sync.Pool{New: func() any { return new([]byte) }}
+
 // withoutStatus encodes an object without its status, and without the version, which changes
-// with that.
-func withoutStatus(object client.Object) ([]byte, error) {
+// with that. What it returns is in the buffer, which grows for it.
+func withoutStatus(object client.Object, buffer *[]byte) ([]byte, error) {
 	defer object.SetResourceVersion(object.GetResourceVersion())
 	object.SetResourceVersion("")
+	var encoder interface {
+		Size() int
+		MarshalToSizedBuffer(buffer []byte) (int, error)
+	}
 	switch o := object.(type) {
 	case *corev1.ConfigMap:
-		return o.Marshal()
+		encoder = o
 	case *corev1.Service:
-		stateless := *o
-		stateless.Status = corev1.ServiceStatus{}
-		return stateless.Marshal()
+		status := o.Status
+		defer func() { o.Status = status }()
+		o.Status = corev1.ServiceStatus{}
+		encoder = o
 	case *appsv1.Deployment:
-		stateless := *o
-		stateless.Status = appsv1.DeploymentStatus{}
-		return stateless.Marshal()
+		status := o.Status
+		defer func() { o.Status = status }()
+		o.Status = appsv1.DeploymentStatus{}
+		encoder = o
+	default:
+		return nil, fmt.Errorf("%T isn't ours", object)
 	}
-	return nil, fmt.Errorf("%T isn't ours", object)
+	size := encoder.Size()
+	*buffer = slices.Grow((*buffer)[:0], size)[:size]
+	_, err := encoder.MarshalToSizedBuffer(*buffer)
+	return *buffer, err
 }
 
 // decodeInto reads what withoutStatus has written into an object, whose status and version

@@ -100,11 +100,11 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, opt
 		WatchesRawSource(source.Channel(r.limiter.wake, &handler.EnqueueRequestForObject{})).
 		WatchesRawSource(source.Channel(r.workers.wake, &handler.EnqueueRequestForObject{})).
 		WatchesRawSource(source.Channel(r.room.wake, &handler.EnqueueRequestForObject{})).
-		WithLogConstructor(logConstructor(mgr.GetLogger())).
 		WithOptions(controller.Options{
 			MaxConcurrentReconciles: r.workers.workers,
 			RateLimiter:             &retryLimiter{states: &r.states, min: options.MinRetry, max: options.MaxRetry, now: r.Clock.Now},
 			ReconciliationTimeout:   options.Timeout,
+			LogConstructor:          logConstructor(mgr.GetLogger()), // WithOptions replaces all that was set before
 		}).
 		Build(r)
 	if err != nil {

@@ -5,9 +5,12 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/go-logr/logr"
+	"github.com/go-logr/logr/funcr"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
@@ -79,6 +82,21 @@ func newInformers(scheme *runtime.Scheme) *informers {
 type watching struct {
 	*fixture
 	objects, metadata *informers
+	// eager means that a reconciliation's logger has encoded what it may never say.
+	eager atomic.Bool
+}
+
+// eagerSink tells whether a reconciliation's logger encodes at once.
+type eagerSink struct {
+	logr.LogSink
+	eager *atomic.Bool
+}
+
+func (s eagerSink) WithValues(values ...any) logr.LogSink {
+	if len(values) > 0 && values[0] == "reconcileID" { // what controller-runtime adds last
+		s.eager.Store(true)
+	}
+	return eagerSink{s.LogSink.WithValues(values...), s.eager}
 }
 
 func startWatching(t *testing.T, options Options, objects ...client.Object) *watching {
@@ -88,6 +106,7 @@ func startWatching(t *testing.T, options Options, objects ...client.Object) *wat
 	w.objects, w.metadata = newInformers(scheme), newInformers(scheme)
 	mgr, err := ctrl.NewManager(&rest.Config{}, ctrl.Options{
 		Scheme:  scheme,
+		Logger:  logr.New(eagerSink{funcr.New(func(string, string) {}, funcr.Options{}).GetSink(), &w.eager}),
 		Metrics: metricsserver.Options{BindAddress: "0"},
 		MapperProvider: func(*rest.Config, *http.Client) (apimeta.RESTMapper, error) {
 			return testrestmapper.TestOnlyStaticRESTMapper(scheme), nil
@@ -175,6 +194,9 @@ func TestViewIsWokenByItsObjects(t *testing.T) {
 	w := startWatching(t, Options{})
 	w.informer(&v1.MarkdownView{}).Add(w.view("docs"))
 	w.eventually(v1.ProgressingReason)
+	if w.eager.Load() {
+		t.Error("what a reconciliation's logger may say is encoded before it says something")
+	}
 	w.rollOut("docs")
 	deployment := fakecluster.Get(w.Cluster, &appsv1.Deployment{}, "docs", "viewer-docs")
 	w.informer(deployment).Update(deployment, deployment)
