@@ -58,6 +58,10 @@ func (b *bench) converge(ctx context.Context, f *field) error {
 	if err != nil {
 		return err
 	}
+	looks, err := f.scrape(ctx, `controller_runtime_reconcile_total\{[^}]*\}`)
+	if err != nil {
+		return err
+	}
 	requests, err := f.Cluster.Requests(ctx, since, cluster.By(product.User), cluster.In("views"), cluster.Writes, cluster.Not(cluster.Events))
 	if err != nil {
 		return err
@@ -83,6 +87,7 @@ func (b *bench) converge(ctx context.Context, f *field) error {
 		f.row("until all are Ready", duration(requests[len(requests)-1].Received.Sub(applies[0].Received)), figure{}, ""),
 		f.row("requests a view until Ready, events aside / a bare loop", each(len(requests)), number(3), "≤ 2"),
 		f.row("events a view until Ready", each(len(events)), figure{}, ""),
+		f.row("reconciliations a view until Ready", number(looks/float64(f.views)), figure{}, ""),
 		f.row("processor time a view until Ready", figure{processor / float64(f.views), seconds}, figure{}, "≤ 8 ms"))
 	return nil
 }

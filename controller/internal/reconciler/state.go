@@ -41,7 +41,7 @@ type viewState struct {
 	// a newer one, which the cache may show late.
 	refused string
 	// held is the status that isn't written yet.
-	held heldStatus
+	held *heldStatus
 	// inventory is that of what was applied last: no status may have been written since.
 	inventory appliedInventory
 	// rollout is the one that goes on; zero if none does.
