@@ -80,6 +80,16 @@ func (b *bench) converge(ctx context.Context, f *field) error {
 		return fmt.Errorf("the controller applied %d objects, should be %d", len(applies), 3*f.views)
 	}
 	ours := rate(f.views, applies[len(applies)-1].Received.Sub(applies[0].Received))
+	if f.views > inParallelViews {
+		// The loop ends long before Kubernetes' controllers have made pods of all, and beside
+		// them nobody applies as fast.
+		first, err := untilFirst(applies, inParallelViews)
+		if err != nil {
+			return err
+		}
+		b.results.add(f.row(fmt.Sprintf("a second until the first %d's children exist / a bare loop of as many, 16 at once", inParallelViews),
+			rate(inParallelViews, first), atOnce, "≥ 0.8"))
+	}
 	each := func(n int) figure { return number(float64(n) / float64(f.views)) }
 	b.results.add(
 		f.row("a second until all children exist / a bare loop, 16 at once", ours, atOnce, "≥ 0.8"),
@@ -90,6 +100,21 @@ func (b *bench) converge(ctx context.Context, f *field) error {
 		f.row("reconciliations a view until Ready", number(looks/float64(f.views)), figure{}, ""),
 		f.row("processor time a view until Ready", figure{processor / float64(f.views), seconds}, figure{}, "≤ 8 ms"))
 	return nil
+}
+
+// untilFirst is the time until so many views have all of their children, of which a Service is
+// the last.
+func untilFirst(applies []cluster.Request, views int) (time.Duration, error) {
+	services := map[string]bool{}
+	for _, r := range applies {
+		if r.Resource == "services" {
+			services[r.Name] = true
+		}
+		if len(services) == views {
+			return r.Received.Sub(applies[0].Received), nil
+		}
+	}
+	return 0, fmt.Errorf("the controller applied %d Services, should be %d", len(services), views)
 }
 
 // bareLoop applies what views expand to, so many objects at once, and returns how many views
