@@ -86,8 +86,27 @@ func (p *InlinePages) stripView(object any) (any, error) {
 			view.Annotations = nil
 		}
 		p.take(view)
+		shareWords(view)
 	}
 	return object, nil
+}
+
+// shareWords has a view hold in common with others what many hold.
+func shareWords(view *v1.MarkdownView) {
+	status := &view.Status
+	view.APIVersion, view.Kind, view.Namespace = apply.Word(view.APIVersion), apply.Word(view.Kind), apply.Word(view.Namespace)
+	if status.LastAppliedRevision == status.LastAttemptedRevision {
+		status.LastAppliedRevision = status.LastAttemptedRevision // which are decoded as two
+	}
+	for i := range status.Conditions {
+		c := &status.Conditions[i]
+		c.Type, c.Reason, c.Status = apply.Word(c.Type), apply.Word(c.Reason), metav1.ConditionStatus(apply.Word(string(c.Status)))
+	}
+	if status.Inventory != nil {
+		for i := range status.Inventory.Entries {
+			status.Inventory.Entries[i].Version = apply.Word(status.Inventory.Entries[i].Version)
+		}
+	}
 }
 
 // maxAnnotationBytes is how much of a view's annotations is kept: anyone may write 256 KiB.
