@@ -125,7 +125,7 @@ func leaveRead(object client.Object) {
 		*spec = appsv1.DeploymentSpec{
 			Replicas: spec.Replicas, Paused: spec.Paused, ProgressDeadlineSeconds: spec.ProgressDeadlineSeconds, Template: template,
 		}
-		shareConditions(o.Status.Conditions)
+		o.Status.Conditions = telling(o.Status.Conditions)
 	}
 }
 

@@ -1,9 +1,11 @@
 package apply
 
 import (
+	"slices"
 	"sync"
 
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -124,11 +126,22 @@ func Word(text string) string {
 	return words.of(text, text)
 }
 
-func shareConditions(conditions []appsv1.DeploymentCondition) {
+// telling returns of a Deployment's conditions what is read: how far its rollout is, and why
+// pods can't be created.
+func telling(conditions []appsv1.DeploymentCondition) []appsv1.DeploymentCondition {
+	var kept []appsv1.DeploymentCondition
 	for i := range conditions {
-		condition := &conditions[i]
-		condition.Type = appsv1.DeploymentConditionType(Word(string(condition.Type)))
-		condition.Reason = Word(condition.Reason)
-		condition.LastUpdateTime, condition.LastTransitionTime = metav1.Time{}, metav1.Time{}
+		c := &conditions[i]
+		told := appsv1.DeploymentCondition{
+			Type: appsv1.DeploymentConditionType(Word(string(c.Type))), Status: corev1.ConditionStatus(Word(string(c.Status))), Reason: Word(c.Reason),
+		}
+		switch c.Type {
+		case appsv1.DeploymentReplicaFailure:
+			told.Message = c.Message
+			kept = append(kept, told)
+		case appsv1.DeploymentProgressing:
+			kept = append(kept, told)
+		}
 	}
+	return slices.Clip(kept)
 }
