@@ -4,15 +4,12 @@ package browser
 import (
 	"context"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/chromedp/chromedp"
 
-	"github.com/zoetrope/markdown-view/test/cluster/build"
 	"github.com/zoetrope/markdown-view/test/cluster/clustertest"
 	"github.com/zoetrope/markdown-view/test/cluster/programs"
 )
@@ -20,7 +17,8 @@ import (
 // patience is how long a reader would wait.
 const patience = time.Minute
 
-var program = programs.Program{Names: []string{"chromium", "chromium-browser", "google-chrome"}, Package: "chromium"}
+// Program is the one that is started.
+var Program = programs.Program{Names: []string{"chromium", "chromium-browser", "google-chrome"}, Package: "chromium"}
 
 // Browser is a Chromium without a screen, for one test. What fails ends the test.
 type Browser struct {
@@ -28,10 +26,11 @@ type Browser struct {
 	ctx context.Context
 }
 
-// Start starts one, with a profile of its own. Without a Chromium the test is skipped.
-func Start(t *testing.T) *Browser {
+// Start starts one, with a profile and with options of its own. Without a Chromium the test is
+// skipped.
+func Start(t *testing.T, more ...chromedp.ExecAllocatorOption) *Browser {
 	t.Helper()
-	if !program.Present() {
+	if !Program.Present() {
 		t.Skip("the machine has no Chromium")
 	}
 	options := append(chromedp.DefaultExecAllocatorOptions[:],
@@ -43,7 +42,7 @@ func Start(t *testing.T) *Browser {
 		chromedp.WSURLReadTimeout(patience),
 		chromedp.WindowSize(1200, 700),
 	)
-	allocator, cancel := chromedp.NewExecAllocator(t.Context(), options...)
+	allocator, cancel := chromedp.NewExecAllocator(t.Context(), append(options, more...)...)
 	t.Cleanup(cancel)
 	ctx, cancel := chromedp.NewContext(allocator)
 	t.Cleanup(cancel)
@@ -54,10 +53,15 @@ func Start(t *testing.T) *Browser {
 	return &Browser{t: t, ctx: ctx}
 }
 
+// In is the same browser for a subtest.
+func (b *Browser) In(t *testing.T) *Browser {
+	return &Browser{t: t, ctx: b.ctx}
+}
+
 // Open opens an address.
 func (b *Browser) Open(address string) {
 	b.t.Helper()
-	do(b, "open "+address, chromedp.Navigate(address))
+	Do(b, "open "+address, chromedp.Navigate(address))
 }
 
 // shown is what a reader sees of a page: its heading, and the font that mdBook's styles
@@ -96,21 +100,12 @@ func (b *Browser) Shows(heading string) {
 // Screenshot keeps a picture of what is shown, in the folder artifacts.
 func (b *Browser) Screenshot(name string) {
 	b.t.Helper()
-	picture := do(b, "take "+name, chromedp.CaptureScreenshot())
-	repository, err := build.Repository()
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	folder := filepath.Join(repository, "artifacts")
-	if err := os.MkdirAll(folder, 0o755); err != nil {
-		b.t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(folder, name), picture, 0o644); err != nil {
-		b.t.Fatal(err)
-	}
+	clustertest.Keep(b.t, name, Do(b, "take "+name, chromedp.CaptureScreenshot()))
 }
 
-func do[T any](b *Browser, what string, action chromedp.Action[T]) T {
+// Do has the browser do something, and returns what comes of it; what is told of it if that
+// fails.
+func Do[T any](b *Browser, what string, action chromedp.Action[T]) T {
 	b.t.Helper()
 	ctx, cancel := context.WithTimeout(b.ctx, patience)
 	defer cancel()

@@ -21,6 +21,8 @@ import (
 
 	v1 "github.com/zoetrope/markdown-view/api/v1"
 	"github.com/zoetrope/markdown-view/generator"
+	"github.com/zoetrope/markdown-view/test/browser"
+	"github.com/zoetrope/markdown-view/test/cluster/clustertest"
 	"github.com/zoetrope/markdown-view/test/product/producttest"
 	"github.com/zoetrope/markdown-view/test/viewer"
 )
@@ -117,7 +119,7 @@ func TestBooksAreReadThroughAGateway(t *testing.T) {
 		f.Ready(name)
 	}
 	g := f.newGateway()
-	ctx := g.browser()
+	reader := g.browser()
 
 	for name, book := range map[string]struct{ home, first, next string }{
 		"below a path": {"https://docs.example.test/handbook/", "start", "on-call"},
@@ -125,32 +127,32 @@ func TestBooksAreReadThroughAGateway(t *testing.T) {
 		"at a host of its own":                    {"https://handbook.example.test/", "start", "on-call"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			f := f.in(t)
-			do(ctx, f, "open the book", chromedp.Navigate(book.home))
-			do(ctx, f, "see the first page", chromedp.WaitVisible("h1#"+book.first))
-			do(ctx, f, "turn the page", chromedp.Click(`#mdbook-sidebar a[href$="`+book.next+`.html"]`))
-			do(ctx, f, "see the next page", chromedp.WaitVisible("h1#"+book.next))
-			if !strings.HasPrefix(do(ctx, f, "look at the address", chromedp.Location()), book.home) {
+			reader := reader.In(t)
+			browser.Do(reader, "open the book", chromedp.Navigate(book.home))
+			browser.Do(reader, "see the first page", chromedp.WaitVisible("h1#"+book.first))
+			browser.Do(reader, "turn the page", chromedp.Click(`#mdbook-sidebar a[href$="`+book.next+`.html"]`))
+			browser.Do(reader, "see the next page", chromedp.WaitVisible("h1#"+book.next))
+			if !strings.HasPrefix(browser.Do(reader, "look at the address", chromedp.Location()), book.home) {
 				t.Error("the page turned to is outside of the book")
 			}
-			do(ctx, f, "get lost", chromedp.Navigate(book.home+"no/such/page.html"))
-			do(ctx, f, "see so", chromedp.WaitVisible("h1#document-not-found-404"))
-			styled := do(ctx, f, "look at the style", chromedp.Evaluate[bool](`getComputedStyle(document.querySelector("#mdbook-menu-bar")).display === "flex"`))
+			browser.Do(reader, "get lost", chromedp.Navigate(book.home+"no/such/page.html"))
+			browser.Do(reader, "see so", chromedp.WaitVisible("h1#document-not-found-404"))
+			styled := browser.Do(reader, "look at the style", chromedp.Evaluate[bool](`getComputedStyle(document.querySelector("#mdbook-menu-bar")).display === "flex"`))
 			if !styled && !strings.Contains(name, "host") {
 				t.Error("the page for unknown addresses has no style")
 			}
 		})
 	}
-	do(ctx, f, "go back home", chromedp.Navigate("https://docs.example.test/handbook/no/such/page.html"))
-	do(ctx, f, "click on a chapter", chromedp.Click(`#mdbook-sidebar a[href$="start.html"]`))
-	do(ctx, f, "see it", chromedp.WaitVisible("h1#start"))
-	f.openSearch(ctx)
-	do(ctx, f, "search", chromedp.SendKeys(`#mdbook-searchbar`, "whoever"))
-	do(ctx, f, "see a result", chromedp.WaitVisible(`#mdbook-searchresults a`))
-	f.screenshot(ctx, "below-a-path.png")
+	browser.Do(reader, "go back home", chromedp.Navigate("https://docs.example.test/handbook/no/such/page.html"))
+	browser.Do(reader, "click on a chapter", chromedp.Click(`#mdbook-sidebar a[href$="start.html"]`))
+	browser.Do(reader, "see it", chromedp.WaitVisible("h1#start"))
+	f.openSearch(reader)
+	browser.Do(reader, "search", chromedp.SendKeys(`#mdbook-searchbar`, "whoever"))
+	browser.Do(reader, "see a result", chromedp.WaitVisible(`#mdbook-searchresults a`))
+	reader.Screenshot("below-a-path.png")
 
-	do(ctx, f, "open what mdBook itself serves", chromedp.Navigate("https://draft.example.test/"))
-	socket := do(ctx, f, "open a socket", chromedp.Evaluate[string](
+	browser.Do(reader, "open what mdBook itself serves", chromedp.Navigate("https://draft.example.test/"))
+	socket := browser.Do(reader, "open a socket", chromedp.Evaluate[string](
 		`new Promise(end => { const s = new WebSocket("wss://draft.example.test/__livereload"); s.onopen = () => end("open"); s.onerror = () => end("failed"); })`,
 		chromedp.EvalAwaitPromise))
 	if socket != "open" {
@@ -318,7 +320,7 @@ func (f *fixture) measureReaders(g *gateway) {
 		}
 	}
 	f.Log(text)
-	keep(f.T, "figures-gateway.txt", []byte(text))
+	clustertest.Keep(f.T, "figures-gateway.txt", []byte(text))
 }
 
 // read asks for a page, and returns how many bytes were sent for it.

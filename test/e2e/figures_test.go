@@ -8,6 +8,8 @@ import (
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
+
+	"github.com/zoetrope/markdown-view/test/cluster/clustertest"
 )
 
 // TestAViewerNeedsNoMoreThanIsAskedFor measures mdBook in its pod, so that the
@@ -46,7 +48,7 @@ func TestAViewerNeedsNoMoreThanIsAskedFor(t *testing.T) {
 			figures := fmt.Sprintf("%s: from apply to Available %.1f s; memory at most %d MiB, requested %d MiB, limit %d MiB; CPU %s until served, then %s a second",
 				name, available.Seconds(), peak>>20, request>>20, limit>>20, start.Round(10*time.Millisecond), idle.Round(100*time.Microsecond))
 			t.Log(figures)
-			keep(t, "figures-"+strings.ReplaceAll(name, " ", "-")+".txt", []byte(figures+"\n"))
+			clustertest.Keep(t, "figures-"+strings.ReplaceAll(name, " ", "-")+".txt", []byte(figures+"\n"))
 			if peak > limit*9/10 {
 				t.Error("that is more than nine tenths of the limit")
 			}

@@ -25,6 +25,7 @@ import (
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/zoetrope/markdown-view/generator"
+	"github.com/zoetrope/markdown-view/test/browser"
 	"github.com/zoetrope/markdown-view/test/cluster"
 	"github.com/zoetrope/markdown-view/test/viewer"
 )
@@ -335,7 +336,7 @@ func (g *gateway) certificate() []byte {
 }
 
 // browser is one for which every host is the gateway's, and its key is known.
-func (g *gateway) browser() context.Context {
+func (g *gateway) browser() *browser.Browser {
 	g.f.Helper()
 	var config net.ListenConfig
 	listener, err := config.Listen(g.f.Context(), "tcp", "127.0.0.1:0")
@@ -353,7 +354,7 @@ func (g *gateway) browser() context.Context {
 	certificates, err := cert.ParseCertsPEM(g.certificate())
 	g.f.Must(err)
 	key := sha256.Sum256(certificates[0].RawSubjectPublicKeyInfo)
-	return g.f.browser(
+	return browser.Start(g.f.T,
 		chromedp.Flag("host-resolver-rules", "MAP * "+listener.Addr().String()),
 		chromedp.Flag("ignore-certificate-errors-spki-list", base64.StdEncoding.EncodeToString(key[:])))
 }

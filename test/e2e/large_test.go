@@ -16,6 +16,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"github.com/zoetrope/markdown-view/generator"
+	"github.com/zoetrope/markdown-view/test/browser"
 	"github.com/zoetrope/markdown-view/test/cluster"
 	"github.com/zoetrope/markdown-view/test/cluster/clustertest"
 )
@@ -57,14 +58,14 @@ func TestAReaderSeesDiagramsAndScreenshots(t *testing.T) {
 	}
 	f.publishesNothingOfTheMount()
 
-	ctx := f.browser()
-	do(ctx, f, "open the page", chromedp.Navigate(site.Local()+"/flow.html"))
-	do(ctx, f, "see the diagram", chromedp.WaitVisible(`pre.mermaid svg .node`))
-	loaded := do(ctx, f, "look at the image", chromedp.Evaluate[int](`document.querySelector("main img").naturalWidth`))
+	reader := browser.Start(f.T)
+	browser.Do(reader, "open the page", chromedp.Navigate(site.Local()+"/flow.html"))
+	browser.Do(reader, "see the diagram", chromedp.WaitVisible(`pre.mermaid svg .node`))
+	loaded := browser.Do(reader, "look at the image", chromedp.Evaluate[int](`document.querySelector("main img").naturalWidth`))
 	if loaded != 1000 {
 		t.Errorf("the image is %d pixels wide", loaded)
 	}
-	f.screenshot(ctx, "diagram.png")
+	reader.Screenshot("diagram.png")
 }
 
 // TestABookTakesFilesFromBesideItsProject has paths that lead out of a project, also

@@ -14,6 +14,7 @@ import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/zoetrope/markdown-view/test/browser"
 	"github.com/zoetrope/markdown-view/test/cluster"
 	"github.com/zoetrope/markdown-view/test/cluster/clustertest"
 	"github.com/zoetrope/markdown-view/test/cluster/programs"
@@ -33,10 +34,8 @@ var needed = []programs.Program{
 	{Names: []string{"podman"}, Package: "podman"},
 	{Names: []string{"unshare"}, Package: "util-linux"},
 	{Names: []string{"make"}, Package: "make"},
-	browserProgram,
+	browser.Program,
 }
-
-var browserProgram = programs.Program{Names: []string{"chromium", "chromium-browser", "google-chrome"}, Package: "chromium"}
 
 func TestMain(m *testing.M) {
 	if os.Getenv("E2E") == "" {

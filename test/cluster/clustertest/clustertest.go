@@ -20,6 +20,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -140,4 +141,20 @@ func namespace(t testing.TB, c *cluster.Cluster, annotations map[string]string) 
 		t.Fatal(err)
 	}
 	return namespace.Name
+}
+
+// Keep writes a file that outlives the test, into the repository's folder artifacts.
+func Keep(t *testing.T, name string, content []byte) {
+	t.Helper()
+	repository, err := build.Repository()
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder := filepath.Join(repository, "artifacts")
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(folder, name), content, 0o644); err != nil {
+		t.Fatal(err)
+	}
 }
