@@ -55,7 +55,7 @@ func (o *Output) applyPatches(view *v1.MarkdownView) diagnostic.List {
 }
 
 // unknownFields warns of fields that patches have set and that client-go doesn't know: they
-// may be newer, but most are misspelt, and the API server drops what it doesn't know.
+// may be newer, but most are misspelt, and the API server refuses what it doesn't know.
 func (o *Output) unknownFields() diagnostic.List {
 	var warnings diagnostic.List
 	warn := func(kind string, fields map[string]any, object any) {
@@ -69,7 +69,7 @@ func (o *Output) unknownFields() diagnostic.List {
 		}
 		for _, unknown := range strict.Errors() {
 			warnings = append(warnings, Problem{Severity: diagnostic.Warning, Field: "spec.patches", Kind: "fields aren't known", Message: fmt.Sprintf(
-				"%v of the %s: unless the API server is newer, it drops the field: look whether it is misspelt, or stands elsewhere", unknown, kind)})
+				"%v of the %s: unless the API server is newer, it refuses the object: look whether it is misspelt, or stands elsewhere", unknown, kind)})
 		}
 	}
 	warn("Deployment", o.PatchedDeployment, &appsv1.Deployment{})

@@ -10,7 +10,7 @@ import (
 )
 
 func TestMisspeltFieldsOfPatchesAreWarnedOf(t *testing.T) {
-	const advice = " of the Deployment: unless the API server is newer, it drops the field: look whether it is misspelt, or stands elsewhere"
+	const advice = " of the Deployment: unless the API server is newer, it refuses the object: look whether it is misspelt, or stands elsewhere"
 	for name, test := range map[string]struct {
 		kind, patch string
 		want        []string

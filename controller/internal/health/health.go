@@ -108,6 +108,18 @@ func ServedMessage(deployment *appsv1.Deployment, revision string) string {
 // Explain adds to the reason that a view is unavailable for what stands in its way, if
 // anything tells. Failures are those of pods that count.
 func Explain(unavailable string, deployment *appsv1.Deployment, pods []corev1.Pod, failures Failures) string {
+	cause := Cause(deployment, pods, failures)
+	if strings.HasSuffix(cause, probeFails) {
+		cause += probeOf(deployment)
+	}
+	if cause == "" {
+		return unavailable
+	}
+	return unavailable + ": " + cause
+}
+
+// Cause is what stands in the way of pods; empty if nothing tells. The Deployment may be packed.
+func Cause(deployment *appsv1.Deployment, pods []corev1.Pod, failures Failures) string {
 	cause := replicaFailure(deployment)
 	switch {
 	case deployment.DeletionTimestamp != nil: // no pod is made any more
@@ -117,14 +129,8 @@ func Explain(unavailable string, deployment *appsv1.Deployment, pods []corev1.Po
 	}
 	if cause == "" {
 		cause = podFailure(pods, deployment.Spec.Template.Annotations[v1.RevisionAnnotation], failures)
-		if strings.HasSuffix(cause, probeFails) {
-			cause += probeOf(deployment)
-		}
 	}
-	if cause == "" {
-		return unavailable
-	}
-	return unavailable + ": " + cause
+	return cause
 }
 
 // replicaFailure is the reason that pods can't even be created, as when a quota is

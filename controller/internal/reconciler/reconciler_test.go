@@ -270,11 +270,21 @@ func TestRolloutFailsInTime(t *testing.T) {
 			Name: "mdbook", State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ErrImagePull", Message: "no such image"}},
 		}}},
 	}))
+	f.clock.SetTime(f.clock.Now().Add(time.Second)) // what is wrong is told as soon as it is known
+	f.ready(f.reconcile("docs"), metav1.ConditionFalse, v1.ProgressingReason, "0 of 1 replicas are up to date: pod ErrImagePull: no such image")
+	pod := fakecluster.Get(f.Cluster, &corev1.Pod{}, "docs", "pod")
+	pod.Status.ContainerStatuses[0].State.Waiting = &corev1.ContainerStateWaiting{Reason: "ImagePullBackOff", Message: "back-off"}
+	f.Must(f.Admin.Status().Update(t.Context(), pod))
+	f.Requests()
+	f.ready(f.reconcile("docs"), metav1.ConditionFalse, v1.ProgressingReason, "0 of 1 replicas are up to date: pod ErrImagePull: no such image")
+	if got := f.Requests(); len(got) > 0 {
+		t.Errorf("each time that pods fail in other words it writes %v", got)
+	}
 	f.clock.SetTime(f.clock.Now().Add(progressRefresh))
-	f.ready(f.reconcile("docs"), metav1.ConditionFalse, v1.ProgressingReason, "")
+	f.ready(f.reconcile("docs"), metav1.ConditionFalse, v1.ProgressingReason, "0 of 1 replicas are up to date: pod ImagePullBackOff: back-off")
 	f.clock.SetTime(f.clock.Now().Add(v1.DefaultTimeout))
 	view := f.reconcile("docs")
-	f.ready(view, metav1.ConditionFalse, v1.RolloutFailedReason, "0 of 1 replicas are up to date: pod ErrImagePull: no such image")
+	f.ready(view, metav1.ConditionFalse, v1.RolloutFailedReason, "0 of 1 replicas are up to date: pod ImagePullBackOff: back-off")
 	if view.Status.ObservedGeneration != 2 {
 		t.Errorf("observedGeneration is %d, of 2", view.Status.ObservedGeneration)
 	}

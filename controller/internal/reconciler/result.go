@@ -36,8 +36,9 @@ type result struct {
 	// requeueAfter is when to look again if no watch wakes the view before; 0
 	// means not to.
 	requeueAfter time.Duration
-	// rollsOut means that what was applied is being rolled out.
-	rollsOut bool
+	// rollsOut means that what was applied is being rolled out, and urgent that it is known for
+	// the first time what stands in its way.
+	rollsOut, urgent bool
 	// replicas is how many viewers there are; nil if they were not looked at.
 	replicas *int32
 	// warnings are faults of new pages that mdBook lives with.
@@ -64,6 +65,10 @@ const (
 // invalid: a webhook or a quota may have been in the way.
 const refusalRecheck = 30 * time.Second
 
+// undeclared is what the API server says of a field that it doesn't know: only a patch can
+// have set that.
+const undeclared = "field not declared in schema"
+
 // failure is the result of an error. Errors that know their outcome carry it; what is
 // left are the API server's own.
 func failure(err error) result {
@@ -78,6 +83,9 @@ func failure(err error) result {
 		if strings.Contains(message, "immutable") {
 			message += ": delete the object, and the controller recreates it"
 		}
+		return result{state: outcome.Stalled, reason: v1.ApplyFailedReason, message: message, requeueAfter: refusalRecheck}
+	case strings.Contains(err.Error(), undeclared): // no reason of the API server's tells it from other errors
+		message := err.Error() + ": correct the field's name in spec.patches, or remove it there"
 		return result{state: outcome.Stalled, reason: v1.ApplyFailedReason, message: message, requeueAfter: refusalRecheck}
 	}
 	return result{state: outcome.Retrying, reason: v1.ApplyFailedReason, message: err.Error(), err: err}
@@ -128,7 +136,7 @@ func (r result) report(view *v1.MarkdownView, now time.Time) (postponed bool) {
 		status.LastHandledReconcileAt = at
 	}
 	status.Selector = labels.SelectorFromSet(generator.Labels(view.Name)).String()
-	if r.state == outcome.Progressing && reportedRecently(view, now) || r.detail != "" && r.detailedRecently(view, now) || r.failedRecently(view, now) {
+	if r.state == outcome.Progressing && !r.urgent && reportedRecently(view, now) || r.detail != "" && r.detailedRecently(view, now) || r.failedRecently(view, now) {
 		return true
 	}
 	r.message = r.withDetail()

@@ -80,6 +80,7 @@ func TestFailure(t *testing.T) {
 	away := errors.New("connection refused")
 	invalid := apierrors.NewInvalid(schema.GroupKind{Kind: "Deployment"}, "viewer-docs", nil)
 	immutable := apierrors.NewInvalid(schema.GroupKind{Kind: "Deployment"}, "viewer-docs", field.ErrorList{field.Invalid(field.NewPath("spec", "selector"), "", "field is immutable")})
+	misspelt := errors.New(".spec.template.spec.nodeSelectors: field not declared in schema")
 	terminating := apierrors.NewForbidden(resource, "viewer-docs", errors.New("being terminated"))
 	terminating.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: corev1.NamespaceTerminatingCause}}
 	tests := map[string]struct {
@@ -115,6 +116,13 @@ func TestFailure(t *testing.T) {
 		},
 		"an object that the API server calls invalid": {
 			invalid, result{state: outcome.Stalled, reason: v1.ApplyFailedReason, message: invalid.Error(), requeueAfter: refusalRecheck},
+		},
+		"a field that the API server doesn't know": {
+			misspelt,
+			result{
+				state: outcome.Stalled, reason: v1.ApplyFailedReason, requeueAfter: refusalRecheck,
+				message: misspelt.Error() + ": correct the field's name in spec.patches, or remove it there",
+			},
 		},
 		"an object with a field that can't change": {
 			immutable,

@@ -62,11 +62,13 @@ func (r *Reconciler) checkRollout(ctx context.Context, view *v1.MarkdownView, st
 		slot = slotKept // whether it replaces pods isn't known yet
 	}
 	message := ""
-	if !reportedRecently(view, r.Clock.Now()) { // else it isn't told, and to explain takes reading all of the Deployment
+	urgent := !state.rollout.explained && health.Cause(deployment, pods.Items, health.Lasting) != ""
+	if urgent || !reportedRecently(view, r.Clock.Now()) { // else it isn't told, and to explain takes reading all of the Deployment
 		message = explain(health.Lasting)
+		state.rollout.explained = state.rollout.explained || urgent
 	}
 	return result{
-		state: outcome.Progressing, reason: v1.ProgressingReason, message: message, rollsOut: true,
+		state: outcome.Progressing, reason: v1.ProgressingReason, message: message, rollsOut: true, urgent: urgent,
 		requeueAfter: soonest(min(left, progressRefresh), good.recheck), replicas: replicas, slot: slot,
 	}
 }

@@ -121,8 +121,9 @@ type rolloutStart struct {
 	revision   string
 	counts     health.Counts
 	at         time.Time
-	// progressed means that it has made progress since it is known.
-	progressed bool
+	// progressed means that it has made progress since it is known, and explained that it was
+	// reported what stands in its way.
+	progressed, explained bool
 }
 
 // begin notes the beginning of a rollout, unless it is the one that goes on, and returns
