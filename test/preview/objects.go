@@ -75,19 +75,29 @@ func (i Input) expand(ctx context.Context) ([]byte, string, error) {
 		return nil, "", err
 	}
 	if isFolder(i.Path) {
-		objects, err = run(ctx, i.Path, nil, &notes, i.Kustomize, "build", "--enable-alpha-plugins", "--enable-exec", ".")
+		objects, err = i.run(ctx, i.Path, nil, &notes, i.Kustomize, "build", "--enable-alpha-plugins", "--enable-exec", ".")
 		if err == nil && holdsView(objects) {
-			objects, err = run(ctx, i.Path, bytes.NewReader(objects), &notes, i.Function, "-")
+			objects, err = i.run(ctx, i.Path, bytes.NewReader(objects), &notes, i.Function, "-")
 		}
-	} else {
-		objects, err = run(ctx, i.folder(), nil, &notes, i.Function, file)
+		return objects, notes.String(), err
+	}
+	if _, err := os.Stat(i.Path); err != nil {
+		return nil, "", err
+	}
+	objects, err = i.run(ctx, i.folder(), nil, &notes, i.Function, file)
+	if err != nil && i.From == "" {
+		err = fmt.Errorf("%w; the view's paths begin in %s: another folder is chosen by FROM, -from", err, i.folder())
 	}
 	return objects, notes.String(), err
 }
 
-func run(ctx context.Context, folder string, stdin io.Reader, stderr io.Writer, program string, args ...string) ([]byte, error) {
+// run runs a program, for which a kustomization's "fn" is the function, wherever that is.
+func (i Input) run(ctx context.Context, folder string, stdin io.Reader, stderr io.Writer, program string, args ...string) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, program, args...)
 	cmd.Dir, cmd.Stdin, cmd.Stderr = folder, stdin, stderr
+	if filepath.IsAbs(i.Function) {
+		cmd.Env = append(os.Environ(), "PATH="+filepath.Dir(i.Function)+string(filepath.ListSeparator)+os.Getenv("PATH"))
+	}
 	stdout, err := cmd.Output()
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", filepath.Base(program), err)

@@ -298,7 +298,7 @@ func free(ctx context.Context, port int) error {
 	var config net.ListenConfig
 	listener, err := config.Listen(ctx, "tcp", fmt.Sprintf("127.0.0.1:%d", port))
 	if err != nil {
-		return fmt.Errorf("%w: choose another port", err)
+		return fmt.Errorf("%w: choose another port, as by PORT=3001, -port", err)
 	}
 	return listener.Close()
 }

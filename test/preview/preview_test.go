@@ -287,6 +287,23 @@ func TestAPreviewServesAKustomization(t *testing.T) {
 	}
 }
 
+// TestAKustomizationFindsTheFunction takes an example that calls it "fn", which isn't on PATH.
+func TestAKustomizationFindsTheFunction(t *testing.T) {
+	repository, err := build.Repository()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", "/usr/bin:/bin")
+	input := Input{
+		Path:     filepath.Join(repository, "examples", "folder", "overlays", "staging"),
+		Function: function, Kustomize: filepath.Join(repository, "bin", "kustomize"),
+	}
+	objects, notes, err := input.expand(t.Context())
+	if err != nil || !strings.Contains(string(objects), "kind: Deployment") {
+		t.Errorf("it is built to %s, %v: %s", objects, err, notes)
+	}
+}
+
 func TestAPreviewThatCanNotBeginSaysWhy(t *testing.T) {
 	two := fmt.Sprintf(inlineView, "one", "One") + "---\n" + fmt.Sprintf(inlineView, "two", "Two")
 	for name, test := range map[string]struct{ view, choose, want string }{
@@ -306,6 +323,15 @@ func TestAPreviewThatCanNotBeginSaysWhy(t *testing.T) {
 			}
 		})
 	}
+	t.Run("a file that isn't there", func(t *testing.T) {
+		o := programs(t)
+		o.Path = filepath.Join(t.TempDir(), "view.yml")
+		var log lockedBuffer
+		o.Log = &log
+		if err := Serve(t.Context(), o); err == nil || !strings.Contains(err.Error(), o.Path+": no such file") {
+			t.Errorf("got %v; the log:\n%s", err, &log)
+		}
+	})
 	t.Run("a kustomization that isn't run where it is", func(t *testing.T) {
 		o := programs(t)
 		o.Path, o.From = t.TempDir(), t.TempDir()

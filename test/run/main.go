@@ -114,6 +114,9 @@ func (d *demo) steps(ctx context.Context, steps []step) error {
 		go func() { done <- s.do(ctx) }()
 		err := d.wait(s, began, alive, done)
 		alive.Stop()
+		if ctx.Err() != nil && err != nil {
+			return errors.New("interrupted") // whatever failed of it
+		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", s.title, err)
 		}

@@ -60,7 +60,7 @@ func (d *demo) serve(ctx context.Context) error {
 		return err
 	}
 	address := "http://127.0.0.1:" + port + "/"
-	d.book = "What those of hello\nwould serve is served on this machine: " + address
+	d.book = "What those of hello\nwould serve, as examples/inline/markdownview.yaml has it, is served on this machine,\nand follows that file: " + address
 	return d.answers(ctx, address, process.LogFile())
 }
 
@@ -119,4 +119,4 @@ func (d *demo) answers(ctx context.Context, address, log string) error {
 }
 
 // fetchIt says how to have a book served.
-const fetchIt = "Once make mdbook\nhas fetched mdBook, their book is served on this machine, too."
+const fetchIt = "After make mdbook,\nwhich fetches mdBook, the next run serves their book on this machine, too."

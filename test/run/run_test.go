@@ -192,7 +192,7 @@ func checkPreview(t *testing.T, text string) {
 		}
 		return
 	}
-	checkPage(t, bookAt(t, text, `served on this machine: (http://\S+)`), "Hello", "run.png")
+	checkPage(t, bookAt(t, text, `served on this machine,\nand follows that file: (http://\S+)`), "Hello", "run.png")
 }
 
 // bookAt finds the address of a book on the screen.
