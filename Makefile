@@ -168,11 +168,15 @@ CONTAINER_TOOL ?= $(firstword $(foreach tool,docker podman buildah,$(if $(shell 
 IMAGE ?= markdown-view:$(VERSION)
 VIEWER_IMAGE ?= markdown-view-viewer:$(VERSION)
 
+.PHONY: container-tool
+container-tool:
+	@command -v $(CONTAINER_TOOL) >/dev/null || { echo "$(CONTAINER_TOOL) isn't on PATH: install docker, podman or buildah, or set CONTAINER_TOOL" >&2; exit 1; }
+
 .PHONY: image
 image: image-markdown-view image-viewer ## Build the images IMAGE and VIEWER_IMAGE with docker, podman or buildah.
 
 .PHONY: image-markdown-view
-image-markdown-view: ## Build the image IMAGE, of function and controller.
+image-markdown-view: container-tool ## Build the image IMAGE, of function and controller.
 	$(CONTAINER_TOOL) build \
 	  --build-arg VERSION=$(VERSION) \
 	  --build-arg REVISION=$(shell git rev-parse HEAD 2>/dev/null) \
@@ -180,7 +184,7 @@ image-markdown-view: ## Build the image IMAGE, of function and controller.
 	  $(IMAGE_FLAGS) --tag $(IMAGE) .
 
 .PHONY: image-viewer
-image-viewer: ## Build the image VIEWER_IMAGE, of mdBook and its preprocessors; takes minutes.
+image-viewer: container-tool ## Build the image VIEWER_IMAGE, of mdBook and its preprocessors; takes minutes.
 	$(CONTAINER_TOOL) build $(VIEWER_IMAGE_FLAGS) --tag $(VIEWER_IMAGE) tools/viewer
 
 ##@ Release

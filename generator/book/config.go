@@ -17,6 +17,9 @@ import (
 // ConfigPath is the file that configures mdBook, in the book's root.
 const ConfigPath = "book.toml"
 
+// DefaultSrc is mdBook's name of the source folder, where the configuration has none.
+const DefaultSrc = "src"
+
 // Limits of a book.toml, both far above what a book needs: the TOML parser's time
 // grows with the square of the number of keys.
 const (
@@ -30,7 +33,8 @@ const (
 // that build it. Paths are slash-separated, clean and, where not said otherwise,
 // relative to the book's root. They begin with ../ where they lead out of it.
 type Config struct {
-	// Src is the source folder (book.src); "." when it is the book's root.
+	// Src is the source folder (book.src); "." when it is the book's root, and DefaultSrc when
+	// none is named.
 	Src string
 	// BuildDir is the folder that mdBook writes the site to (build.build-dir); ""
 	// when that is the book's root itself or an absolute path.
@@ -169,7 +173,7 @@ func (c *checker) readPaths(config *Config, doc map[string]any) {
 	book, build := tableOf(doc, "book"), tableOf(doc, "build")
 	html := tableOf(tableOf(doc, "output"), "html")
 
-	src := textOf(book, "src", "src")
+	src := textOf(book, "src", DefaultSrc)
 	config.Src = c.folder(config, "book.src", src)
 	config.BuildDir = path.Clean(textOf(build, "build-dir", "book"))
 	if config.BuildDir == "." || ValidatePath(config.BuildDir) != nil {

@@ -165,6 +165,9 @@ func (p *project) findPages(replaced bool, ownSrc string) []file {
 	case !traced, errors.Is(err, errOutside):
 		p.failf("", "%s the source folder %s, which is outside of %s%s", strings.TrimSuffix(names, " it"), printable(p.config.Src), p.base, hint)
 		return nil
+	case errors.Is(err, fs.ErrNotExist) && p.config.Src == book.DefaultSrc && hint == "":
+		p.failf(p.src, "no such folder: SUMMARY.md and the pages are there, unless %s has another one as src in [book]", strings.TrimSuffix(names, " names it"))
+		return nil
 	case errors.Is(err, fs.ErrNotExist):
 		p.failf(p.src, "no such folder: %s as the source folder, where SUMMARY.md is%s", names, hint)
 		return nil

@@ -239,7 +239,7 @@ func TestReadProjectErrors(t *testing.T) {
 		"a source folder that is missing": {
 			files: map[string]string{"p/book.toml": ""},
 			dir:   "./p",
-			want:  "./p/src: no such folder: book.toml names it as the source folder, where SUMMARY.md is",
+			want:  "./p/src: no such folder: SUMMARY.md and the pages are there, unless book.toml has another one as src in [book]",
 		},
 		"a source folder that is a file": {
 			files: map[string]string{"p/book.toml": "book.src = 'a.md'", "p/a.md": ""},

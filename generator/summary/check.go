@@ -47,6 +47,8 @@ func (s *Summary) checkFront() faults {
 		errs.add(draft.Line, "all chapters are drafts, %s: give one a page, like [%s](page.md)", front, draft.Name)
 	case len(s.Ignored) > 0:
 		errs.add(s.Ignored[0].Line, "mdBook passes over this link and finds no chapter, %s: make it a list item, like - [Introduction](introduction.md)", front)
+	case s.Code > 0:
+		errs.add(s.Code, "it has no chapter, %s: mdBook takes this for code, because it is indented by a tab or four spaces, or fenced: unindent it", front)
 	default:
 		errs.add(0, "it has no chapter, %s: add one, like - [Introduction](introduction.md)", front)
 	}

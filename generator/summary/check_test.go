@@ -68,6 +68,7 @@ func TestCheck(t *testing.T) {
 		{"a page whose name has no more than its ending", "- [A](d/..md)\n", `SUMMARY.md:1: chapter "A" links to d/..md, of whose name mdBook makes .., a folder: rename the page`},
 		{"a page that is written where a folder is", "- [A](x.md)\n", `SUMMARY.md:1: chapter "A" links to x.md, which mdBook writes to x.html, but the book has a folder of that name: rename one of them`},
 		{"nothing", "# S\n", "SUMMARY.md: it has no chapter, " + front + ": add one, like - [Introduction](introduction.md)"},
+		{"only chapters that are code", "# S\n\n\t- [A](a.md)\n\t- [B](b.md)\n", "SUMMARY.md:3: it has no chapter, " + front + ": mdBook takes this for code, because it is indented by a tab or four spaces, or fenced: unindent it"},
 		{"only drafts", "- [A]()\n- [B]()\n", "SUMMARY.md:1: all chapters are drafts, " + front + ": give one a page, like [A](page.md)"},
 		{"only links that mdBook passes over", "# S\n\n# Part\n\n[A](a.md)\n", "SUMMARY.md:5: mdBook passes over this link and finds no chapter, " + front + ": make it a list item, like - [Introduction](introduction.md)"},
 	}

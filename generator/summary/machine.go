@@ -2,6 +2,7 @@ package summary
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 
 	"github.com/zoetrope/markdown-view/generator/summary/commonmark"
@@ -48,6 +49,9 @@ func (m *machine) summary() *Summary {
 		m.afterSuffix(m.events[suffix], e)
 	}
 	s.Ignored = m.ignored(s)
+	if i := slices.IndexFunc(m.events, func(e event) bool { return e.starts(tagCodeBlock) }); i >= 0 {
+		s.Code = m.lines.Number(m.events[i].pos)
+	}
 	return s
 }
 

@@ -29,6 +29,8 @@ type Summary struct {
 	// order of their lines: the second link of a list item, links in headings,
 	// in quotes, or in a paragraph right after the title of a part.
 	Ignored []*Chapter
+	// Code is the line in which the first block of code begins; 0 if there is none.
+	Code int
 }
 
 // Kind tells what an Item is.

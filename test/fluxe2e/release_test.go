@@ -49,6 +49,10 @@ func TestFluxInstallsARelease(t *testing.T) {
 	}
 	f.applied("markdown-view", "")
 	f.isInstalled(release)
+	f.applied("markdown-view-sources", "")
+	if policies := f.kubectl("get", "networkpolicies", "--output=name", "--selector=kustomize.toolkit.fluxcd.io/name=markdown-view-sources"); strings.TrimSpace(policies) == "" {
+		f.Error("nothing lets the controller in to source-controller")
+	}
 
 	kustomization := newKustomization()
 	kustomization.SetName("markdown-view")
@@ -87,18 +91,23 @@ func (f *fixture) registry() string {
 
 var controllerKey = client.ObjectKey{Namespace: product.Namespace, Name: "markdown-view-controller"}
 
-// documentedInstallation are the objects in docs/install.md.
+// documentedInstallation are Flux's objects in docs/install.md.
 func (f *fixture) documentedInstallation() []*unstructured.Unstructured {
 	f.Helper()
+	var all []*unstructured.Unstructured
 	for _, block := range regexp.MustCompile("(?s)```yaml\n(.*?)```").FindAllStringSubmatch(f.mustRead("../../docs/install.md"), -1) {
 		objects, err := product.Objects([]byte(block[1]))
 		f.must(err)
-		if len(objects) == 2 && objects[0].GetKind() == sourcev1.OCIRepositoryKind {
-			return objects
+		for _, object := range objects {
+			if strings.HasSuffix(object.GroupVersionKind().Group, ".toolkit.fluxcd.io") {
+				all = append(all, object)
+			}
 		}
 	}
-	f.Fatal("docs/install.md has no OCIRepository with a Kustomization")
-	return nil
+	if len(all) != 3 {
+		f.Fatalf("docs/install.md has %d objects of Flux's, should be an OCIRepository with two Kustomizations", len(all))
+	}
+	return all
 }
 
 // isInstalled looks at what Flux has applied.
