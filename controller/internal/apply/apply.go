@@ -83,15 +83,9 @@ func (a *Applier) Plan(ctx context.Context, view *v1.MarkdownView, desired []Des
 		}
 		settled = !changed
 	}
-	children := make([]*child, len(desired))
-	var restarted []string
-	for i := range desired {
-		if children[i], err = a.peek(ctx, &desired[i], written); err != nil {
-			return nil, err
-		}
-		if deployment, ok := children[i].live.(*appsv1.Deployment); ok && children[i].exists() {
-			restarted = restartedFor(deployment)
-		}
+	children, restarted, err := a.peekAll(ctx, desired, written)
+	if err != nil {
+		return nil, err
 	}
 	predecessor := isUnknown
 	for _, c := range children {

@@ -3,6 +3,7 @@ package apply
 import (
 	"context"
 
+	appsv1 "k8s.io/api/apps/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
@@ -15,6 +16,21 @@ func (a *Applier) read(ctx context.Context, desired *Desired, written *Expectati
 		return nil, err
 	}
 	return c, c.unpack()
+}
+
+// peekAll is peek of all desired objects, and returns the marks of edits that the Deployment
+// among them has restarted its pods for.
+func (a *Applier) peekAll(ctx context.Context, desired []Desired, written *Expectations) (children []*child, restarted []string, err error) {
+	children = make([]*child, len(desired))
+	for i := range desired {
+		if children[i], err = a.peek(ctx, &desired[i], written); err != nil {
+			return nil, nil, err
+		}
+		if deployment, ok := children[i].live.(*appsv1.Deployment); ok && children[i].exists() {
+			restarted = restartedFor(deployment)
+		}
+	}
+	return children, restarted, nil
 }
 
 // peek is read of an object that may be packed.
