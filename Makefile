@@ -21,6 +21,8 @@ export HOME := $(shell echo ~)
 endif
 # The version is in LDFLAGS; git refuses to say it of somebody else's clone.
 export GOFLAGS := $(shell go env GOFLAGS 2>/dev/null) -buildvcs=false
+# Nothing needs C, and programs with cgo are half as large again: see test/product.
+export CGO_ENABLED := 0
 
 ##@ General
 
@@ -110,7 +112,7 @@ test: environment bin/kustomize controlplane ## Run the tests; they need nothing
 
 .PHONY: test-race
 test-race: bin/kustomize ## Run those that need no cluster under the race detector, which needs a C compiler.
-	@for module in $(QUICK_MODULES); do echo "go test -race in $$module"; go -C $$module test -race ./...; done
+	@for module in $(QUICK_MODULES); do echo "go test -race in $$module"; CGO_ENABLED=1 go -C $$module test -race ./...; done
 
 # How long the soak goes on, in Go's notation, and the seed of its actions: that of an
 # earlier run repeats them.
@@ -162,7 +164,7 @@ build: $(PROGRAMS:%=build-%) ## Build the programs into bin/.
 
 .PHONY: $(PROGRAMS:%=build-%)
 $(PROGRAMS:%=build-%): build-%:
-	CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o bin/$* ./$*
+	go build -trimpath -ldflags '$(LDFLAGS)' -o bin/$* ./$*
 
 CONTAINER_TOOL ?= $(firstword $(foreach tool,docker podman buildah,$(if $(shell command -v $(tool)),$(tool))) docker)
 IMAGE ?= markdown-view:$(VERSION)

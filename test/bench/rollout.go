@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"sync"
 	"time"
@@ -120,11 +119,7 @@ func (b *bench) nextRelease(ctx context.Context, f *field) (*product.Product, er
 	}
 	next := *f.Product
 	next.Programs = b.path("next")
-	command := exec.CommandContext(ctx, "go", "build", "-C", f.Repository, "-overlay", b.path("next", "overlay.json"), "-o", next.Programs+"/", "./controller")
-	if out, err := command.CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("build the next release: %w\n%s", err, out)
-	}
-	return &next, nil
+	return &next, next.Build(ctx, "-overlay", b.path("next", "overlay.json"), "./controller")
 }
 
 // allRolledOut waits until the controller has looked at all views, and none waits or is

@@ -43,7 +43,7 @@ type demo struct {
 func (d *demo) build(ctx context.Context) error {
 	commands := []string{
 		"make --no-print-directory bin/kustomize",
-		"go build -o " + productPrograms + "/ ./fn ./controller",
+		"CGO_ENABLED=0 go build -ldflags '-s -w' -o " + productPrograms + "/ ./fn ./controller",
 	}
 	cached := []func(context.Context, build.Log) (string, error){build.ControlPlane, build.Supervisor}
 	if d.nodes.kind == realNode {
