@@ -18,6 +18,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/fluxcd/pkg/apis/meta"
+	"github.com/fluxcd/pkg/runtime/conditions"
+
 	v1 "github.com/zoetrope/markdown-view/api/v1"
 	"github.com/zoetrope/markdown-view/test/product"
 )
@@ -238,6 +241,26 @@ func TestAPatchThatGoesWrongInAPod(t *testing.T) {
 		v.Spec.Patches = []v1.Patch{patchOf("Deployment", "spec: {template: {spec: {nodeSelector: {no: such}}}}")}
 	})
 	f.rolloutFailed("Unschedulable")
+	if available := f.deployment().Status.AvailableReplicas; available != 1 {
+		t.Errorf("%d replicas serve", available)
+	}
+	update(f, &v1.MarkdownView{}, "docs", func(v *v1.MarkdownView) { v.Spec.Patches = nil })
+	f.ready("docs")
+}
+
+// TestAPatchOfAFieldThatIsNotKnown has the API server refuse it, for good.
+func TestAPatchOfAFieldThatIsNotKnown(t *testing.T) {
+	f := newFixture(t)
+	f.create(f.view("docs"))
+	f.ready("docs")
+	update(f, &v1.MarkdownView{}, "docs", func(v *v1.MarkdownView) {
+		v.Spec.Patches = []v1.Patch{patchOf("Deployment", "spec: {template: {spec: {nodeSelectors: {a: b}}}}")}
+	})
+	view := f.status("docs", metav1.ConditionFalse, v1.ApplyFailedReason,
+		"Deployment viewer-docs", ".spec.template.spec.nodeSelectors: field not declared in schema: correct the field's name in spec.patches")
+	if !conditions.IsTrue(view, meta.StalledCondition) {
+		t.Errorf("it isn't Stalled: %v", view.Status.Conditions)
+	}
 	if available := f.deployment().Status.AvailableReplicas; available != 1 {
 		t.Errorf("%d replicas serve", available)
 	}
