@@ -83,6 +83,18 @@ func TestAPatchedFieldIsLeftToOthers(t *testing.T) {
 	if got := delay(); got != "0" {
 		t.Errorf("it is set, to %s", got)
 	}
+	f.eventually("the pod to have been ready for longer than that, or it becomes unavailable", func() string {
+		var pods corev1.PodList
+		f.must(f.Client.List(f.Context(), &pods, client.InNamespace(f.namespace)))
+		for _, pod := range pods.Items {
+			for _, condition := range pod.Status.Conditions {
+				if condition.Type == corev1.PodReady && time.Since(condition.LastTransitionTime.Time) < 4*time.Second {
+					return pod.Name + " isn't yet"
+				}
+			}
+		}
+		return ""
+	})
 	f.Patch(&appsv1.Deployment{}, "viewer-docs", `{"spec":{"minReadySeconds":2}}`)
 	f.quiet("docs")
 	if got := delay(); got != "2" {
