@@ -64,6 +64,23 @@ func (b *Browser) Open(address string) {
 	Do(b, "open "+address, chromedp.Navigate(address))
 }
 
+// OpenAndSee opens an address and waits until an element is seen. If it isn't, because a script of
+// the page was lost on the way, the page is opened again, as a reader would.
+func (b *Browser) OpenAndSee(address, selector string) {
+	b.t.Helper()
+	clustertest.Eventually(b.t, 2*patience, clustertest.Often, address+" to show "+selector, func() string {
+		ctx, cancel := context.WithTimeout(b.ctx, patience/3)
+		defer cancel()
+		if _, err := chromedp.Run(ctx, chromedp.Navigate(address)); err != nil {
+			return err.Error()
+		}
+		if _, err := chromedp.Run(ctx, chromedp.WaitVisible(selector)); err != nil {
+			return err.Error()
+		}
+		return ""
+	})
+}
+
 // shown is what a reader sees of a page: its heading, and the font that mdBook's styles
 // give it.
 type shown struct {

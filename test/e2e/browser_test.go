@@ -30,8 +30,7 @@ func TestAReaderOpensTheTutorialsBook(t *testing.T) {
 	}
 	reader := browser.Start(f.T)
 
-	browser.Do(reader, "open the book", chromedp.Navigate(site.Local()))
-	browser.Do(reader, "see the sidebar", chromedp.WaitVisible("#mdbook-sidebar .chapter-item a"))
+	reader.OpenAndSee(site.Local(), "#mdbook-sidebar .chapter-item a")
 	chapters := browser.Do(reader, "read the sidebar", chromedp.Evaluate[[]string](
 		`[...document.querySelectorAll("#mdbook-sidebar .chapter-item a")].map(a => a.textContent.trim()).filter(t => t)`))
 	if diff := cmp.Diff([]string{"1. Page1", "2. Page2"}, chapters); diff != "" {
@@ -76,8 +75,7 @@ func TestAReaderOpensTheHandbook(t *testing.T) {
 	site := f.site()
 	site.Page("/on-call/escalation.html")
 	reader := browser.Start(f.T)
-	browser.Do(reader, "open a page", chromedp.Navigate(site.Local()+"/on-call/escalation.html"))
-	browser.Do(reader, "see the sidebar", chromedp.WaitVisible("#mdbook-sidebar .chapter-item a"))
+	reader.OpenAndSee(site.Local()+"/on-call/escalation.html", "#mdbook-sidebar .chapter-item a")
 	loaded := browser.Do(reader, "look at the image", chromedp.Evaluate[bool](`(() => { const i = document.querySelector("main img"); return i.complete && i.naturalWidth > 0; })()`))
 	if !loaded {
 		t.Error("the page's image isn't shown")
