@@ -64,8 +64,9 @@ func (b *Browser) Open(address string) {
 	Do(b, "open "+address, chromedp.Navigate(address))
 }
 
-// OpenAndSee opens an address and waits until an element is seen. If it isn't, because a script of
-// the page was lost on the way, the page is opened again, as a reader would.
+// OpenAndSee opens an address and waits until an element is seen. If it isn't, the page is opened
+// again, as a reader would, and what came of it is logged: once on a busy machine a page stayed
+// without its sidebar, and nobody knows why.
 func (b *Browser) OpenAndSee(address, selector string) {
 	b.t.Helper()
 	clustertest.Eventually(b.t, 2*patience, clustertest.Often, address+" to show "+selector, func() string {
@@ -75,11 +76,15 @@ func (b *Browser) OpenAndSee(address, selector string) {
 			return err.Error()
 		}
 		if _, err := chromedp.Run(ctx, chromedp.WaitVisible(selector)); err != nil {
+			b.t.Logf("%s is opened again, for it doesn't show %s: %s", address, selector, Do(b, "ask what came", chromedp.Evaluate[string](came)))
 			return err.Error()
 		}
 		return ""
 	})
 }
+
+// came tells how far a page is, and what was answered for all that belongs to it.
+const came = `document.readyState + " " + JSON.stringify(performance.getEntriesByType("resource").map(r => [r.name, r.responseStatus, r.decodedBodySize]))`
 
 // shown is what a reader sees of a page: its heading, and the font that mdBook's styles
 // give it.
