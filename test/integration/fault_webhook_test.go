@@ -47,7 +47,10 @@ func (f *fixture) webhookOn(resource string, timeout int32, answer func(*http.Re
 	}))
 	server.TLS = &tls.Config{Certificates: []tls.Certificate{certificate}}
 	server.StartTLS()
-	f.Cleanup(server.Close)
+	f.Cleanup(func() {
+		server.CloseClientConnections() // Close would wait for answers that never come
+		server.Close()
+	})
 
 	none, fail := admissionregistrationv1.SideEffectClassNone, admissionregistrationv1.Fail
 	configuration := &admissionregistrationv1.MutatingWebhookConfiguration{

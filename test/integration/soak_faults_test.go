@@ -37,7 +37,10 @@ func (w *soakWebhooks) start(f *fixture) {
 	server := httptest.NewUnstartedServer(http.HandlerFunc(soakAnswer))
 	server.TLS = &tls.Config{Certificates: []tls.Certificate{certificate}}
 	server.StartTLS()
-	f.Cleanup(server.Close)
+	f.Cleanup(func() {
+		server.CloseClientConnections() // Close would wait for answers that never come
+		server.Close()
+	})
 	w.url, w.caBundle = server.URL, caBundle
 }
 
