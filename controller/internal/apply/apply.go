@@ -50,7 +50,7 @@ func (a *Applier) As(writer client.Writer) *Applier {
 
 // Plan is what there is to do about a view's objects.
 type Plan struct {
-	last    LastApplied
+	last    *LastApplied
 	written *Expectations
 	steps   []step
 }
@@ -65,7 +65,7 @@ type step struct {
 // Plan reads the desired objects and plans what to do about them. It is an error if one
 // of them isn't the view's to change: nothing is written then. Execute notes in last
 // and written what comes of it.
-func (a *Applier) Plan(ctx context.Context, view *v1.MarkdownView, desired []Desired, last LastApplied, written *Expectations) (*Plan, error) {
+func (a *Applier) Plan(ctx context.Context, view *v1.MarkdownView, desired []Desired, last *LastApplied, written *Expectations) (*Plan, error) {
 	p := &Plan{last: last, written: written}
 	starting, err := a.podsStart(ctx, view)
 	if err != nil {
@@ -89,7 +89,7 @@ func (a *Applier) Plan(ctx context.Context, view *v1.MarkdownView, desired []Des
 	}
 	predecessor := isUnknown
 	for _, c := range children {
-		s := &situation{child: c, view: view, mode: mode, settled: settled, last: last[c.String()]}
+		s := &situation{child: c, view: view, mode: mode, settled: settled, last: last.of(c.String())}
 		s.now = a.Clock.Now()
 		if predecessor, err = a.findPredecessor(ctx, view, c.live, predecessor); err != nil {
 			return nil, err
@@ -240,7 +240,7 @@ func (a *Applier) execute(ctx context.Context, p *Plan, step step, report *Repor
 }
 
 // end is for a child about which there is nothing more to do.
-func (a *Applier) end(last LastApplied, s *situation, next action, existed bool, corrected drift, report *Report) error {
+func (a *Applier) end(last *LastApplied, s *situation, next action, existed bool, corrected drift, report *Report) error {
 	switch {
 	case s.settled && next.unchanged:
 		return nil
@@ -252,7 +252,7 @@ func (a *Applier) end(last LastApplied, s *situation, next action, existed bool,
 			return err
 		}
 	}
-	known := last[s.String()]
+	known := last.of(s.String())
 	if f := known.othersChanges().fight; f.goesOn(s.now) {
 		report.fought(s, f.over().Sub(s.now))
 	}
@@ -266,13 +266,13 @@ const maxActions = 10
 // finish notes what came of the child, and reports what was corrected. A change that is
 // wanted isn't drift, and what is still so, because a webhook insists on it, isn't
 // corrected.
-func (a *Applier) finish(last LastApplied, s *situation, existed bool, corrected drift, report *Report) error {
+func (a *Applier) finish(last *LastApplied, s *situation, existed bool, corrected drift, report *Report) error {
 	known, before := othersChanges{}, s.last.othersChanges()
 	known.telling = before.telling
 	if s.isAsApplied() {
 		now, err := s.asApplied(a.Clock.Now())
 		now.noteOthers(known)
-		last[s.String()] = now
+		last.note(s.String(), now)
 		return err
 	}
 	now, err := s.fingerprint(a.Clock.Now())
@@ -290,7 +290,7 @@ func (a *Applier) finish(last LastApplied, s *situation, existed bool, corrected
 	}
 	defer func() {
 		now.noteOthers(known)
-		last[s.String()] = now
+		last.note(s.String(), now)
 	}()
 	if s.last.desired != now.desired {
 		return nil

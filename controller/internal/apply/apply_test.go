@@ -39,7 +39,7 @@ func TestCreateCostsOneRequestAnObject(t *testing.T) {
 func TestUnchangedObjectCostsNoRequest(t *testing.T) {
 	for name, forget := range map[string]func(*fixture){
 		"remembered":         func(*fixture) {},
-		"after a restart":    func(f *fixture) { clear(f.last) },
+		"after a restart":    func(f *fixture) { f.last = LastApplied{} },
 		"after the interval": (*fixture).passInterval,
 		"after a status came": func(f *fixture) {
 			edit(f, "kubelet", &appsv1.Deployment{}, "viewer-docs", func(d *appsv1.Deployment) { d.Status.Replicas = 1 })
@@ -304,7 +304,7 @@ func TestReplacesPods(t *testing.T) {
 	f := newFixture(t)
 	f.view.Spec.Replicas = new(int32(2))
 	replaces := func() bool {
-		plan, err := f.Plan(t.Context(), f.view, f.desired(), f.last, &f.wrote)
+		plan, err := f.Plan(t.Context(), f.view, f.desired(), &f.last, &f.wrote)
 		f.Must(err)
 		return plan.ReplacesPods()
 	}
@@ -366,13 +366,13 @@ func TestPrune(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			f := newFixture(t, test.configMap)
 			object := "ConfigMap " + test.configMap.Name
-			f.last[object] = fingerprint{at: f.clock.Now()}
-			deleted, err := f.Prune(t.Context(), f.view, []string{"markdowns-docs"}, f.last, &f.wrote)
+			f.last.note(object, fingerprint{at: f.clock.Now()})
+			deleted, err := f.Prune(t.Context(), f.view, []string{"markdowns-docs"}, &f.last, &f.wrote)
 			f.Must(err)
 			if got := slices.Contains(deleted, object+" (delete)"); got != test.deleted || (len(f.Requests()) > 0) != test.deleted {
 				t.Errorf("deleted: %v", deleted)
 			}
-			if _, remembered := f.last[object]; test.deleted && remembered {
+			if test.deleted && !f.last.IsEmpty() {
 				t.Error("it is still remembered")
 			}
 		})

@@ -32,7 +32,7 @@ func TestWhatWasJustAppliedIsNotExtracted(t *testing.T) {
 		if !reflect.DeepEqual(short, long) {
 			t.Errorf("%s is remembered otherwise when it isn't extracted", c)
 		}
-		if !reflect.DeepEqual(f.last[c.String()], short) {
+		if !reflect.DeepEqual(f.last.of(c.String()), short) {
 			t.Errorf("%s is remembered as something else than it is", c)
 		}
 	}

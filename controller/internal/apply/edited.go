@@ -102,27 +102,25 @@ func restartedFor(deployment *appsv1.Deployment) []string {
 }
 
 // Distrust notes that nobody has looked at the ConfigMaps for a while.
-func (l LastApplied) Distrust() { l.distrust(true) }
+func (l *LastApplied) Distrust() { l.distrust(true) }
 
 // Trust notes that they are as they were applied last.
-func (l LastApplied) Trust() { l.distrust(false) }
+func (l *LastApplied) Trust() { l.distrust(false) }
 
-func (l LastApplied) distrust(is bool) {
-	for object, f := range l {
-		if f.distrusted != is {
-			f.distrusted = is
-			l[object] = f
-		}
+func (l *LastApplied) distrust(is bool) {
+	for i := range l.objects {
+		l.objects[i].distrusted = is
 	}
 }
 
 // noteEdited notes since when an edit is known that couldn't be repaired yet.
-func (l LastApplied) noteEdited(s *situation) {
-	f := l[s.String()]
+func (l *LastApplied) noteEdited(s *situation) {
+	f := l.of(s.String())
 	if known := f.othersChanges(); !f.at.IsZero() && known.editedSince.IsZero() {
 		known.editedSince = s.now
 		f.noteOthers(known)
-		l[s.String()], s.last = f, f
+		l.note(s.String(), f)
+		s.last = f
 	}
 }
 

@@ -130,7 +130,7 @@ func TestStaleDecisionIsRefused(t *testing.T) {
 			f.applied()
 			f.seen()
 			test.before(f)
-			plan, err := f.Plan(t.Context(), f.view, f.desired(), f.last, &f.wrote)
+			plan, err := f.Plan(t.Context(), f.view, f.desired(), &f.last, &f.wrote)
 			f.Must(err)
 			test.between(f)
 			want := f.versions()

@@ -28,7 +28,7 @@ type fixture struct {
 
 func newFixture(t *testing.T, objects ...client.Object) *fixture {
 	t.Helper()
-	f := &fixture{T: t, last: LastApplied{}, clock: testclock.NewFakePassiveClock(time.Now())}
+	f := &fixture{T: t, clock: testclock.NewFakePassiveClock(time.Now())}
 	f.view = &v1.MarkdownView{
 		ObjectMeta: metav1.ObjectMeta{Name: "docs", Namespace: "docs", UID: "ours"},
 		Spec: v1.MarkdownViewSpec{Markdowns: map[string]string{
@@ -62,7 +62,7 @@ func (f *fixture) desired() []Desired {
 // apply plans and executes.
 func (f *fixture) apply() (Report, error) {
 	f.Helper()
-	plan, err := f.Plan(f.Context(), f.view, f.desired(), f.last, &f.wrote)
+	plan, err := f.Plan(f.Context(), f.view, f.desired(), &f.last, &f.wrote)
 	if err != nil {
 		return Report{}, err
 	}

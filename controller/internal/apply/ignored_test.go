@@ -119,7 +119,7 @@ func TestIgnoredFieldIsOthers(t *testing.T) {
 	f.Requests()
 	for _, replicas := range []int32{3, 5} {
 		f.scaleTo(replicas)
-		for name, forget := range map[string]func(){"": func() {}, "after a restart": func() { clear(f.last) }, "after the interval": f.passInterval} {
+		for name, forget := range map[string]func(){"": func() {}, "after a restart": func() { f.last = LastApplied{} }, "after the interval": f.passInterval} {
 			forget()
 			if report := f.applied(); len(report.Written)+len(report.Corrections) > 0 {
 				t.Errorf("%s it is fought: %v", name, report.Written)
@@ -146,7 +146,7 @@ func TestIgnoredFieldIsOthers(t *testing.T) {
 func TestIgnoredFieldIsGivenUp(t *testing.T) {
 	for name, forget := range map[string]func(*fixture){
 		"remembered":      func(*fixture) {},
-		"after a restart": func(f *fixture) { clear(f.last) },
+		"after a restart": func(f *fixture) { f.last = LastApplied{} },
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := newFixture(t)
@@ -156,7 +156,7 @@ func TestIgnoredFieldIsGivenUp(t *testing.T) {
 			forget(f)
 			f.ignore("/spec/replicas", "/spec/template/spec/containers/0/resources")
 			before := f.deployment()
-			plan, err := f.Plan(t.Context(), f.view, f.desired(), f.last, &f.wrote)
+			plan, err := f.Plan(t.Context(), f.view, f.desired(), &f.last, &f.wrote)
 			f.Must(err)
 			if plan.ReplacesPods() {
 				t.Error("it is said to replace pods")
@@ -183,7 +183,7 @@ func TestGivenUpBeforeAnotherImageIsApplied(t *testing.T) {
 	f.Requests()
 	f.ignore("/spec/replicas")
 	f.view.Spec.ViewerImage = "example.com/viewer:2"
-	plan, err := f.Plan(t.Context(), f.view, f.desired(), f.last, &f.wrote)
+	plan, err := f.Plan(t.Context(), f.view, f.desired(), &f.last, &f.wrote)
 	f.Must(err)
 	if !plan.ReplacesPods() {
 		t.Error("another image replaces pods")
@@ -237,11 +237,11 @@ func TestKeptObjectsLeaveIgnoredFieldsAlone(t *testing.T) {
 	f.Requests()
 	f.scaleTo(4)
 	for name, remembered := range map[string][]Desired{"remembered": f.desired()[1:], "after a restart": nil} {
-		kept, _, err := f.Kept(t.Context(), f.view, []string{"markdowns-docs"}, remembered, f.last, &f.wrote)
+		kept, _, err := f.Kept(t.Context(), f.view, []string{"markdowns-docs"}, remembered, &f.last, &f.wrote)
 		f.Must(err)
 		scaled, err := Scaled(kept, 1)
 		f.Must(err)
-		plan, err := f.Plan(t.Context(), f.view, scaled, f.last, &f.wrote)
+		plan, err := f.Plan(t.Context(), f.view, scaled, &f.last, &f.wrote)
 		f.Must(err)
 		report, err := f.Execute(t.Context(), plan)
 		f.Must(err)

@@ -18,7 +18,7 @@ import (
 // see recollection. What can't be known that
 // way any more, because it is gone or somebody else has set fields of it, is left out, or
 // only ours is kept of it. missing names the ConfigMaps that are gone.
-func (a *Applier) Kept(ctx context.Context, view *v1.MarkdownView, configMaps []string, remembered []Desired, last LastApplied, written *Expectations) (kept []Desired, missing []string, err error) {
+func (a *Applier) Kept(ctx context.Context, view *v1.MarkdownView, configMaps []string, remembered []Desired, last *LastApplied, written *Expectations) (kept []Desired, missing []string, err error) {
 	written.expectLosses(configMaps)
 	for _, name := range configMaps {
 		desired := desiredConfigMap(corev1ac.ConfigMap(name, view.Namespace))
@@ -55,7 +55,7 @@ func (a *Applier) Kept(ctx context.Context, view *v1.MarkdownView, configMaps []
 // keptService returns the Service. Without metadata and patches of the view's it depends
 // on nothing but the view's name; else it is what is ours of it, or, where that can't be
 // known any more, what the view wants now, unless that is what is at fault.
-func (a *Applier) keptService(ctx context.Context, view *v1.MarkdownView, last LastApplied, written *Expectations) ([]Desired, error) {
+func (a *Applier) keptService(ctx context.Context, view *v1.MarkdownView, last *LastApplied, written *Expectations) ([]Desired, error) {
 	if view.Spec.CommonMetadata == nil && len(view.Spec.Patches) == 0 {
 		wanted, err := serviceOf(view)
 		return []Desired{wanted}, err
@@ -80,7 +80,7 @@ func (a *Applier) keptService(ctx context.Context, view *v1.MarkdownView, last L
 
 // ownedNow returns what our field manager owns of an object; nil if there is none, or it
 // isn't the view's.
-func (a *Applier) ownedNow(ctx context.Context, desired *Desired, last LastApplied, written *Expectations) (*Desired, error) {
+func (a *Applier) ownedNow(ctx context.Context, desired *Desired, last *LastApplied, written *Expectations) (*Desired, error) {
 	c, err := a.read(ctx, desired, written)
 	if err != nil || !c.exists() {
 		return nil, err
@@ -107,7 +107,7 @@ func (a *Applier) ownedNow(ctx context.Context, desired *Desired, last LastAppli
 	}
 	// Who has set a field since owns it in our place.
 	found.unremembered = true
-	found.partial = now.owned != last[c.String()].owned && len(writersOf(c.live)) > 0
+	found.partial = now.owned != last.of(c.String()).owned && len(writersOf(c.live)) > 0
 	return &found, found.seal()
 }
 

@@ -14,8 +14,41 @@ import (
 
 // LastApplied is what is remembered of the last apply of each of a view's objects, by
 // the object's kind and name. Without it, as after a restart, everything is compared
-// anew, which costs a request only where a webhook changes our fields.
-type LastApplied map[string]fingerprint
+// anew, which costs a request only where a webhook changes our fields. Its zero value is empty.
+type LastApplied struct {
+	// objects are a view's few.
+	objects []appliedObject
+}
+
+// appliedObject is an object, by kind and name, and what its last apply led to.
+type appliedObject struct {
+	object string
+	fingerprint
+}
+
+// IsEmpty reports whether nothing is remembered.
+func (l *LastApplied) IsEmpty() bool { return len(l.objects) == 0 }
+
+func (l *LastApplied) index(object string) int {
+	return slices.IndexFunc(l.objects, func(applied appliedObject) bool { return applied.object == object })
+}
+
+// of returns what the last apply of an object led to; the zero value if that isn't remembered.
+func (l *LastApplied) of(object string) fingerprint {
+	if i := l.index(object); i >= 0 {
+		return l.objects[i].fingerprint
+	}
+	return fingerprint{}
+}
+
+// note remembers what an apply of an object has led to.
+func (l *LastApplied) note(object string, led fingerprint) {
+	if i := l.index(object); i >= 0 {
+		l.objects[i].fingerprint = led
+		return
+	}
+	l.objects = slices.Concat(l.objects, []appliedObject{{object, led}}) // with no room for more
+}
 
 // fingerprint is what an apply led to.
 type fingerprint struct {
@@ -66,7 +99,7 @@ type digest [sha256.Size]byte
 
 // AreCurrent reports whether the ConfigMaps of these names are there as they were
 // applied last. configMaps are the cache's.
-func (l LastApplied) AreCurrent(names []string, configMaps []corev1.ConfigMap, written *Expectations, now time.Time) bool {
+func (l *LastApplied) AreCurrent(names []string, configMaps []corev1.ConfigMap, written *Expectations, now time.Time) bool {
 	for _, name := range names {
 		object := "ConfigMap " + name
 		var live client.Object = &corev1.ConfigMap{}
@@ -76,8 +109,8 @@ func (l LastApplied) AreCurrent(names []string, configMaps []corev1.ConfigMap, w
 		if latest := written.latest(object, live, now); latest != nil {
 			live = latest
 		}
-		known, remembered := l[object]
-		if now := (&child{live: live}).liveDigest(); !remembered || known.live != now {
+		i := l.index(object)
+		if now := (&child{live: live}).liveDigest(); i < 0 || l.objects[i].live != now {
 			return false // gone without a note, or another
 		}
 	}
@@ -86,17 +119,16 @@ func (l LastApplied) AreCurrent(names []string, configMaps []corev1.ConfigMap, w
 
 // Insisted reports whether one of the ConfigMaps of these names isn't as wanted although
 // it was applied. It is worth another try, once an interval.
-func (l LastApplied) Insisted(names []string) bool {
-	return slices.ContainsFunc(names, func(name string) bool { return l["ConfigMap "+name].insisted })
+func (l *LastApplied) Insisted(names []string) bool {
+	return slices.ContainsFunc(names, func(name string) bool { return l.of("ConfigMap " + name).insisted })
 }
 
 // keep forgets the ConfigMaps that aren't among those with these names.
-func (l LastApplied) keep(configMaps []string) {
-	for object := range l {
-		if name, ok := strings.CutPrefix(object, "ConfigMap "); ok && !slices.Contains(configMaps, name) {
-			delete(l, object)
-		}
-	}
+func (l *LastApplied) keep(configMaps []string) {
+	l.objects = slices.DeleteFunc(l.objects, func(applied appliedObject) bool {
+		name, ok := strings.CutPrefix(applied.object, "ConfigMap ")
+		return ok && !slices.Contains(configMaps, name)
+	})
 }
 
 // fingerprint names the child as it is.

@@ -88,7 +88,7 @@ func TemplateName(desired []Desired) (string, error) {
 
 // Returned returns the desired objects with the Deployment as it is, which has returned to
 // the last good pages. It has as many replicas as are wanted.
-func (a *Applier) Returned(ctx context.Context, desired []Desired, replicas int32, last LastApplied, written *Expectations) ([]Desired, error) {
+func (a *Applier) Returned(ctx context.Context, desired []Desired, replicas int32, last *LastApplied, written *Expectations) ([]Desired, error) {
 	d := deploymentAmong(desired)
 	owned, err := a.ownedNow(ctx, d, last, written)
 	if err != nil || owned == nil {

@@ -52,7 +52,7 @@ func (f *fixture) change(page, text, served string) (copies []string) {
 
 func (f *fixture) execute(desired []Desired) {
 	f.Helper()
-	plan, err := f.Plan(f.Context(), f.view, desired, f.last, &f.wrote)
+	plan, err := f.Plan(f.Context(), f.view, desired, &f.last, &f.wrote)
 	f.Must(err)
 	_, err = f.Execute(f.Context(), plan)
 	f.Must(err)
@@ -121,7 +121,7 @@ func TestTheLastGoodPagesOfSeveralConfigMaps(t *testing.T) {
 	if ReturnedFrom(deployment) != name {
 		t.Errorf("it has returned from %s, not %s", ReturnedFrom(deployment), name)
 	}
-	stays, err := f.Returned(t.Context(), f.desired(), 1, f.last, &f.wrote)
+	stays, err := f.Returned(t.Context(), f.desired(), 1, &f.last, &f.wrote)
 	f.Must(err)
 	f.Requests()
 	if f.execute(stays); len(f.Requests()) > 0 {
@@ -131,7 +131,7 @@ func TestTheLastGoodPagesOfSeveralConfigMaps(t *testing.T) {
 	f.execute(f.desired())
 	f.view.Spec.Markdowns = map[string]string{"SUMMARY.md": "- [A](a.md)\n", "a.md": "# A\n"}
 	f.applied()
-	_, err = f.Prune(t.Context(), f.view, []string{"markdowns-docs"}, f.last, &f.wrote)
+	_, err = f.Prune(t.Context(), f.view, []string{"markdowns-docs"}, &f.last, &f.wrote)
 	f.Must(err)
 	var left corev1.ConfigMapList
 	f.Must(f.Admin.List(t.Context(), &left))

@@ -141,7 +141,7 @@ func TestWhatAppearsDuringCreationIsNotTaken(t *testing.T) {
 				}
 				return nil
 			}
-			plan, err := f.Plan(t.Context(), f.view, f.desired(), f.last, &f.wrote)
+			plan, err := f.Plan(t.Context(), f.view, f.desired(), &f.last, &f.wrote)
 			f.Must(err)
 			_, err = f.Execute(t.Context(), plan)
 			if known, ok := errors.AsType[*outcome.Error](err); !ok || known.Reason != v1.ConflictReason {

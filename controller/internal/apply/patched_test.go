@@ -147,12 +147,12 @@ func TestPatchedValuesAreSentAsTheyAre(t *testing.T) {
 	if metadata["resourceVersion"] != "7" || metadata["uid"] != "uid" || metadata["ownerReferences"] == nil {
 		t.Errorf("the metadata is %v", metadata)
 	}
-	plan, err := f.Plan(f.Context(), f.view, []Desired{d}, f.last, &f.wrote)
+	plan, err := f.Plan(f.Context(), f.view, []Desired{d}, &f.last, &f.wrote)
 	f.Must(err)
 	_, err = f.Execute(f.Context(), plan)
 	f.Must(err)
 	f.last = LastApplied{}
-	plan, err = f.Plan(f.Context(), f.view, []Desired{d}, f.last, &f.wrote)
+	plan, err = f.Plan(f.Context(), f.view, []Desired{d}, &f.last, &f.wrote)
 	f.Must(err)
 	if writes := plan.Writes(); len(writes) > 0 {
 		t.Errorf("after a restart there is drift: %v", writes)
@@ -177,7 +177,7 @@ func TestPatchesStayWhileTheLastGoodPagesAreServed(t *testing.T) {
 		t.Fatal("there is nothing to return to")
 	}
 	f.execute(returned)
-	stays, err := f.Returned(t.Context(), f.desired(), 1, f.last, &f.wrote)
+	stays, err := f.Returned(t.Context(), f.desired(), 1, &f.last, &f.wrote)
 	f.Must(err)
 	f.execute(stays)
 	deployment = fakecluster.Get(f.Cluster, &appsv1.Deployment{}, "docs", "viewer-docs")

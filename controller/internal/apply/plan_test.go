@@ -208,7 +208,7 @@ func (f *fixture) situation(kind string, edit func(*fixture)) *situation {
 		if desired.Kind == kind {
 			c, err := f.read(f.Context(), &desired, &f.wrote)
 			f.Must(err)
-			return &situation{child: c, view: f.view, last: f.last[c.String()], withinInterval: true}
+			return &situation{child: c, view: f.view, last: f.last.of(c.String()), withinInterval: true}
 		}
 	}
 	f.Fatalf("a view wants no %s", kind)

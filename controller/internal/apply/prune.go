@@ -16,7 +16,7 @@ import (
 // Prune deletes the ConfigMaps that a view no longer has pages for, and their copies, forgets them, and
 // returns what it deleted. It is for when no pod mounts them any more. Where drift isn't
 // undone, what others have made stays.
-func (a *Applier) Prune(ctx context.Context, view *v1.MarkdownView, wanted []string, last LastApplied, written *Expectations) (deleted []string, err error) {
+func (a *Applier) Prune(ctx context.Context, view *v1.MarkdownView, wanted []string, last *LastApplied, written *Expectations) (deleted []string, err error) {
 	var list corev1.ConfigMapList
 	if err := a.Client.List(ctx, &list, OfView(view)...); err != nil {
 		return nil, err

@@ -67,7 +67,7 @@ func TestPagesAreFoundThoughTheirDeletionWasNotSeen(t *testing.T) {
 			f := newFixture(t)
 			f.applied()
 			f.seen()
-			kept, _, err := f.Kept(t.Context(), f.view, []string{"markdowns-docs"}, f.desired()[1:], f.last, &f.wrote)
+			kept, _, err := f.Kept(t.Context(), f.view, []string{"markdowns-docs"}, f.desired()[1:], &f.last, &f.wrote)
 			f.Must(err)
 			kept[0].recollection.version = strconv.Itoa(written)
 			pages := &corev1.ConfigMap{}
@@ -77,7 +77,7 @@ func TestPagesAreFoundThoughTheirDeletionWasNotSeen(t *testing.T) {
 			past := &pastOf{Reader: f.APIReader, pages: pages, oldest: test.oldest, edited: test.edited, deleted: test.deleted, now: now}
 			f.APIReader = past
 			f.seen()
-			plan, err := f.Plan(t.Context(), f.view, kept, f.last, &f.wrote)
+			plan, err := f.Plan(t.Context(), f.view, kept, &f.last, &f.wrote)
 			f.Must(err)
 			_, err = f.Execute(t.Context(), plan)
 			if test.found {

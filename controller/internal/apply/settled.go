@@ -186,7 +186,7 @@ func (c *child) liveDigest() digest {
 // note notes what has become of a child of a settled view, and reports it if it is another
 // drift than the last. Who goes on changing the object is told of after a delay that
 // grows, as one is fought after one.
-func (a *Applier) note(last LastApplied, s *situation, found drift, report *Report) {
+func (a *Applier) note(last *LastApplied, s *situation, found drift, report *Report) {
 	now, known := s.last, s.last.othersChanges()
 	if known.drifted.String() != found.String() {
 		if s.now.Before(known.telling.until) {
@@ -199,7 +199,7 @@ func (a *Applier) note(last LastApplied, s *situation, found drift, report *Repo
 		report.drift(s.child, found)
 	}
 	now.live, now.at = s.liveDigest(), a.Clock.Now()
-	last[s.String()] = now
+	last.note(s.String(), now)
 }
 
 // drift reports drift that is left as it is; none is nothing to report.
@@ -228,11 +228,11 @@ func brief(object string, found drift) string {
 
 // Drifted lists the objects that are known to differ from what was applied, and how, in the
 // words of Drift.Brief.
-func (l LastApplied) Drifted() string {
+func (l *LastApplied) Drifted() string {
 	var list []string
-	for object, known := range l {
+	for _, known := range l.objects {
 		if drifted := known.othersChanges().drifted; !drifted.none() {
-			list = append(list, brief(object, drifted))
+			list = append(list, brief(known.object, drifted))
 		}
 	}
 	slices.Sort(list)
@@ -241,14 +241,14 @@ func (l LastApplied) Drifted() string {
 
 // changed reports whether a view wants something else than what was applied last, of which
 // its status tells where nothing is remembered. It notes what it learns from there.
-func (l LastApplied) changed(view *v1.MarkdownView, desired []Desired) (bool, error) {
+func (l *LastApplied) changed(view *v1.MarkdownView, desired []Desired) (bool, error) {
 	known := true
 	for i := range desired {
 		d := &desired[i]
 		if d.asked {
 			return true, nil
 		}
-		last := l[d.id()].desired
+		last := l.of(d.id()).desired
 		known = known && (last != digest{} || d.unremembered)
 		if last != (digest{}) && last != d.digest && !d.unremembered {
 			return true, nil
@@ -262,18 +262,18 @@ func (l LastApplied) changed(view *v1.MarkdownView, desired []Desired) (bool, er
 		return true, err
 	}
 	for i := range desired {
-		l[desired[i].id()] = fingerprint{desired: desired[i].digest}
+		l.note(desired[i].id(), fingerprint{desired: desired[i].digest})
 	}
 	return false, nil
 }
 
 // forgetDrift is for when all is applied anew: what drifted is compared again.
-func (l LastApplied) forgetDrift() {
-	for object, known := range l {
+func (l *LastApplied) forgetDrift() {
+	for i := range l.objects {
+		known := &l.objects[i]
 		if others := known.othersChanges(); !others.drifted.none() {
 			others.drifted, known.live = drift{}, digest{}
 			known.noteOthers(others)
-			l[object] = known
 		}
 	}
 }

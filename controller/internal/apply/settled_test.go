@@ -136,7 +136,7 @@ func TestDriftIsLeftAsItIs(t *testing.T) {
 					}
 				}
 				told := f.last.Drifted()
-				clear(f.last)
+				f.last = LastApplied{}
 				f.applied()
 				if again := f.last.Drifted(); again != told || (told != "") != (want != nil) {
 					t.Errorf("after a restart %q is known, before it was %q", again, told)
@@ -155,7 +155,7 @@ func TestPlannedDriftReplacesNoPods(t *testing.T) {
 	f := newFixture(t)
 	f.settle(v1.DriftDetectionWarn)
 	edit(f, "anyone", &appsv1.Deployment{}, "viewer-docs", func(d *appsv1.Deployment) { d.Spec.Template.Spec.Containers[0].Image = "x" })
-	plan, err := f.Plan(t.Context(), f.view, f.desired(), f.last, &f.wrote)
+	plan, err := f.Plan(t.Context(), f.view, f.desired(), &f.last, &f.wrote)
 	f.Must(err)
 	if plan.ReplacesPods() || len(plan.Writes()) > 0 {
 		t.Errorf("it replaces pods, or writes %v", plan.Writes())
@@ -196,7 +196,7 @@ func TestSettledViewIsAppliedAnew(t *testing.T) {
 		},
 	}
 	for name, test := range tests {
-		for restart, forget := range map[string]func(*fixture){"": func(*fixture) {}, ", after a restart": func(f *fixture) { clear(f.last) }} {
+		for restart, forget := range map[string]func(*fixture){"": func(*fixture) {}, ", after a restart": func(f *fixture) { f.last = LastApplied{} }} {
 			t.Run(name+restart, func(t *testing.T) {
 				f := newFixture(t)
 				f.settle(v1.DriftDetectionWarn)
@@ -224,7 +224,7 @@ func TestUnknownViewIsApplied(t *testing.T) {
 	f.settle(v1.DriftDetectionWarn)
 	f.scaleTo(4)
 	f.view.Status.LastAppliedDigest = ""
-	clear(f.last)
+	f.last = LastApplied{}
 	f.applied()
 	if diff := cmp.Diff([]string{"apply Deployment viewer-docs"}, f.Requests()); diff != "" {
 		t.Error(diff)
@@ -300,8 +300,8 @@ func TestHostileEditsAreToldOfSeldom(t *testing.T) {
 			f.applied()
 			now, err := f.situation("Service", nil).drift()
 			f.Must(err)
-			last, known := f.last["Service viewer-docs"]
-			if drifted := last.othersChanges().drifted; known && drifted.String() != now.String() {
+			last := f.last.of("Service viewer-docs")
+			if drifted := last.othersChanges().drifted; last != (fingerprint{}) && drifted.String() != now.String() {
 				t.Errorf("in the end it is known as %s, and is %s", drifted, now)
 			}
 		})
@@ -316,16 +316,16 @@ func TestKeptObjectsAreLeftAsTheyAre(t *testing.T) {
 			remembered := f.desired()[1:]
 			if restart {
 				remembered = nil
-				clear(f.last)
+				f.last = LastApplied{}
 			}
 			edit(f, "kubectl-edit", &corev1.ConfigMap{}, "markdowns-docs", func(c *corev1.ConfigMap) { c.Data["start.md"] = "# Other\n" })
 			edit(f, "anyone", &corev1.Service{}, "viewer-docs", func(s *corev1.Service) { s.Spec.Type = "NodePort" })
 			keep := func(replicas int32) {
-				kept, _, err := f.Kept(t.Context(), f.view, []string{"markdowns-docs"}, remembered, f.last, &f.wrote)
+				kept, _, err := f.Kept(t.Context(), f.view, []string{"markdowns-docs"}, remembered, &f.last, &f.wrote)
 				f.Must(err)
 				kept, err = Scaled(kept, replicas)
 				f.Must(err)
-				plan, err := f.Plan(t.Context(), f.view, kept, f.last, &f.wrote)
+				plan, err := f.Plan(t.Context(), f.view, kept, &f.last, &f.wrote)
 				f.Must(err)
 				_, err = f.Execute(t.Context(), plan)
 				f.Must(err)
@@ -350,13 +350,13 @@ func TestOthersConfigMapsAreLeftWhereDriftIs(t *testing.T) {
 			f.view.Spec.DriftDetection = &v1.DriftDetection{Mode: mode}
 			f.applied()
 			f.Requests()
-			_, err := f.Prune(t.Context(), f.view, []string{"markdowns-docs"}, f.last, &f.wrote)
+			_, err := f.Prune(t.Context(), f.view, []string{"markdowns-docs"}, &f.last, &f.wrote)
 			f.Must(err)
 			if got := len(f.Requests()) == 0; got != stays {
 				t.Errorf("it stays: %t", got)
 			}
 			// Our own goes in any mode.
-			deleted, err := f.Prune(t.Context(), f.view, nil, f.last, &f.wrote)
+			deleted, err := f.Prune(t.Context(), f.view, nil, &f.last, &f.wrote)
 			f.Must(err)
 			if len(deleted) != 1 {
 				t.Errorf("deleted: %v", deleted)

@@ -61,7 +61,7 @@ func (r *Reconciler) pruneAs(ctx context.Context, view *v1.MarkdownView, state *
 	if err != nil {
 		return nil, err
 	}
-	pruned, err := r.Applier.As(writer).Prune(ctx, view, wanted, state.lastApplied, &state.written)
+	pruned, err := r.Applier.As(writer).Prune(ctx, view, wanted, &state.lastApplied, &state.written)
 	return pruned, r.Accounts.Explain(view, err)
 }
 

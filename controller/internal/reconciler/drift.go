@@ -40,7 +40,7 @@ func driftOf(view *v1.MarkdownView, state *viewState) string {
 	switch {
 	case view.DriftMode() != v1.DriftDetectionWarn:
 		return ""
-	case len(state.lastApplied) == 0:
+	case state.lastApplied.IsEmpty():
 		return toldDrift(view)
 	}
 	return state.lastApplied.Drifted()

@@ -35,7 +35,7 @@ func TestAFloodOfChangesDelaysNobody(t *testing.T) {
 	atWork := 0
 	for handedOut := 1; ; handedOut++ {
 		request, _ := queue.Get()
-		acquired := shares.acquire(request.NamespacedName)
+		acquired := shares.acquire(request.NamespacedName, true)
 		queue.Done(request)
 		if request.Namespace == "quiet" {
 			if !acquired {
@@ -50,13 +50,13 @@ func TestAFloodOfChangesDelaysNobody(t *testing.T) {
 	if atWork != 10 {
 		t.Errorf("%d views of the other namespace are worked on before it, want their share of the 20 workers", atWork)
 	}
-	shares.acquire(keyOf("busy", flood-1).NamespacedName) // changed once more, and parked already
+	shares.acquire(keyOf("busy", flood-1).NamespacedName, true) // changed once more, and parked already
 	for turn := range flood - atWork {
 		shares.release("busy")
 		if got, want := client.ObjectKeyFromObject((<-shares.wake).Object), keyOf("busy", atWork+turn).NamespacedName; got != want {
 			t.Fatalf("woken: %s, want %s", got, want)
 		}
-		if !shares.acquire(keyOf("busy", atWork+turn).NamespacedName) {
+		if !shares.acquire(keyOf("busy", atWork+turn).NamespacedName, true) {
 			t.Fatal("who is woken gets no worker")
 		}
 	}

@@ -46,7 +46,7 @@ func (r *Reconciler) keepObjects(ctx context.Context, view *v1.MarkdownView, sta
 		if state.rendered.key == "" {
 			configMaps = configMapsIn(view.Status.Inventory)
 		}
-		objects, missing, err := r.Applier.Kept(ctx, view, configMaps, state.rendered.objects, state.lastApplied, &state.written)
+		objects, missing, err := r.Applier.Kept(ctx, view, configMaps, state.rendered.objects, &state.lastApplied, &state.written)
 		if err == nil {
 			objects, err = apply.Packed(objects) // many may wait for their turn
 		}
@@ -66,7 +66,7 @@ func (r *Reconciler) keepObjects(ctx context.Context, view *v1.MarkdownView, sta
 	if err != nil {
 		return err
 	}
-	plan, err := r.Applier.Plan(ctx, view, good.objects, state.lastApplied, &state.written)
+	plan, err := r.Applier.Plan(ctx, view, good.objects, &state.lastApplied, &state.written)
 	if err != nil {
 		if good.returns {
 			state.short.vain = r.Clock.Now()

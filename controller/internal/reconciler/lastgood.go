@@ -77,7 +77,7 @@ func (r *Reconciler) useLastGood(ctx context.Context, view *v1.MarkdownView, sta
 	var err error
 	if apply.ReturnedFrom(deployment) != "" {
 		good.returned = true
-		good.objects, err = r.Applier.Returned(ctx, wanted, *view.Spec.Replicas, state.lastApplied, &state.written)
+		good.objects, err = r.Applier.Returned(ctx, wanted, *view.Spec.Replicas, &state.lastApplied, &state.written)
 		return good, err
 	}
 	if view.DriftMode() != v1.DriftDetectionEnabled {
@@ -116,7 +116,7 @@ func (r *Reconciler) copyServed(ctx context.Context, view *v1.MarkdownView, stat
 	if err != nil || len(copies) == 0 {
 		return nil, err
 	}
-	plan, err := r.Applier.Plan(ctx, view, copies, state.lastApplied, &state.written)
+	plan, err := r.Applier.Plan(ctx, view, copies, &state.lastApplied, &state.written)
 	if err != nil {
 		return nil, err
 	}

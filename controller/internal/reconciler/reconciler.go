@@ -71,7 +71,7 @@ type Reconciler struct {
 // Reconcile brings the cluster to what a view wants, as far as can be done now,
 // and its status to what is found.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
-	if !r.workers.acquire(req.NamespacedName) {
+	if !r.workers.acquire(req.NamespacedName, r.states.isNew(req.NamespacedName)) {
 		return ctrl.Result{}, nil // woken when there is one
 	}
 	defer r.workers.release(req.Namespace)
@@ -155,7 +155,7 @@ func (r *Reconciler) reconcile(ctx context.Context, view *v1.MarkdownView, state
 	if err != nil {
 		return r.keep(ctx, view, state, failure(err))
 	}
-	plan, err := r.Applier.Plan(ctx, view, good.objects, state.lastApplied, &state.written)
+	plan, err := r.Applier.Plan(ctx, view, good.objects, &state.lastApplied, &state.written)
 	if err != nil {
 		return r.cantPlan(ctx, view, state, good, err)
 	}

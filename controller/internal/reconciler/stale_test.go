@@ -236,7 +236,7 @@ func (m *staleModel) check() {
 	m.Must(err)
 	m.Behind(nil)
 	observer := &apply.Applier{Client: m.Cached, APIReader: m.Admin, Metadata: m.Admin, Clock: m.clock}
-	plan, err := observer.Plan(m.Context(), view, desired, apply.LastApplied{}, &apply.Expectations{})
+	plan, err := observer.Plan(m.Context(), view, desired, &apply.LastApplied{}, &apply.Expectations{})
 	m.Must(err)
 	if planned := plan.Writes(); len(planned) > 0 {
 		m.Errorf("a repair was lost: %v after %d reconciliations; condition %v", planned, m.reconciled, view.Status.Conditions)

@@ -186,10 +186,17 @@ func (s *viewStates) of(view types.NamespacedName) *viewState {
 		if s.byView == nil {
 			s.byView = map[types.NamespacedName]*viewState{}
 		}
-		state = &viewState{lastApplied: apply.LastApplied{}}
+		state = &viewState{}
 		s.byView[view] = state
 	}
 	return state
+}
+
+// isNew reports whether a view was never looked at, as far as is remembered.
+func (s *viewStates) isNew(view types.NamespacedName) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.byView[view] == nil
 }
 
 // forget drops the state of a view that is gone.

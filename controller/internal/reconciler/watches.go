@@ -88,9 +88,9 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, opt
 	c, err := ctrl.NewControllerManagedBy(mgr).
 		Named(ControllerName).
 		For(&v1.MarkdownView{}, builder.WithPredicates(predicate.Funcs{UpdateFunc: r.viewSeen})).
-		Watches(&corev1.ConfigMap{}, r.enqueueView("ConfigMap", r.viewsOfOurs)).
-		Watches(&appsv1.Deployment{}, r.enqueueView("Deployment", viewOf)).
-		Watches(&corev1.Service{}, r.enqueueView("Service", viewOf)).
+		Watches(&corev1.ConfigMap{}, r.enqueueView("ConfigMap", r.viewsNaming)).
+		Watches(&appsv1.Deployment{}, r.enqueueView("Deployment", nil)).
+		Watches(&corev1.Service{}, r.enqueueView("Service", nil)).
 		Watches(&corev1.Pod{}, enqueueSoon(), builder.WithPredicates(predicate.Funcs{UpdateFunc: faresOtherwise})).
 		WatchesRawSource(source.Kind(options.Metadata, metadataOf("ConfigMap"),
 			handler.TypedEnqueueRequestsFromMapFunc(r.viewsOfConfigMap))).
@@ -174,18 +174,31 @@ func viewOf(_ context.Context, object client.Object) []reconcile.Request {
 	return []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: object.GetNamespace(), Name: name}}}
 }
 
-// viewsOfOurs finds the view of a ConfigMap that carries our label, and those that take
-// pages from it: the cache of others' metadata doesn't have it.
-func (r *Reconciler) viewsOfOurs(ctx context.Context, configMap client.Object) []reconcile.Request {
-	return append(viewOf(ctx, configMap), r.viewsNaming(ctx, configMap)...)
-}
-
-// enqueueView has the views of an object of a kind reconciled, and ends what was expected
-// of an object that is gone.
-func (r *Reconciler) enqueueView(kind string, viewsOf handler.MapFunc) handler.EventHandler {
+// enqueueView has the view of an object of a kind reconciled, and others, those that take pages
+// from it, and ends what was expected of an object that is gone. nil: there are no others, and
+// no pages. The cache of others' metadata doesn't have what carries our label.
+func (r *Reconciler) enqueueView(kind string, others handler.MapFunc) handler.EventHandler {
+	viewsOf := handler.MapFunc(viewOf)
+	if others != nil {
+		viewsOf = func(ctx context.Context, object client.Object) []reconcile.Request {
+			return append(viewOf(ctx, object), others(ctx, object)...)
+		}
+	}
 	enqueue := handler.EnqueueRequestsFromMapFunc(viewsOf)
 	return handler.Funcs{
-		CreateFunc: enqueue.Create,
+		CreateFunc: func(ctx context.Context, e event.CreateEvent, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+			if e.IsInInitialList {
+				enqueue.Create(ctx, e, queue)
+				return
+			}
+			// Most often it's what was just applied, with two others and a status to come.
+			addSoon(ctx, e.Object, queue)
+			if others != nil {
+				for _, request := range others(ctx, e.Object) {
+					queue.Add(request)
+				}
+			}
+		},
 		UpdateFunc: func(ctx context.Context, e event.UpdateEvent, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {
 			if apply.IsAsBefore(e.ObjectOld, e.ObjectNew) {
 				addSoon(ctx, e.ObjectNew, queue)
@@ -203,8 +216,8 @@ func (r *Reconciler) enqueueView(kind string, viewsOf handler.MapFunc) handler.E
 	}
 }
 
-// gatherTime is how long a rollout's events are gathered: there are many of them, of the
-// Deployment's status and of pods, within a few milliseconds.
+// gatherTime is how long a rollout's events are gathered: there are many of them, of what was
+// created, of the Deployment's status and of pods, within a few milliseconds.
 const gatherTime = 100 * time.Millisecond
 
 // addSoon has the view of an object reconciled soon, once for all events until then.

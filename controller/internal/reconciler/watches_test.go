@@ -11,6 +11,7 @@ import (
 
 	"github.com/go-logr/logr"
 	"github.com/go-logr/logr/funcr"
+	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
@@ -22,6 +23,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/rest"
 	toolscache "k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/cache/informertest"
@@ -31,6 +33,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllertest"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/fluxcd/pkg/apis/meta"
 	"github.com/fluxcd/pkg/runtime/conditions"
@@ -292,6 +295,60 @@ func TestPodEventsOfNoInterestAreLeftOut(t *testing.T) {
 	} {
 		if got := faresOtherwise(event.UpdateEvent{ObjectOld: before, ObjectNew: pod(test.change)}); got != test.want {
 			t.Errorf("%s: %t, want %t", what, got, test.want)
+		}
+	}
+}
+
+// dueQueue notes when each view that is put into it is due.
+type dueQueue struct {
+	workqueue.TypedRateLimitingInterface[reconcile.Request]
+	due map[string]time.Duration
+}
+
+func (q dueQueue) Add(view reconcile.Request) { q.AddAfter(view, 0) }
+
+func (q dueQueue) AddAfter(view reconcile.Request, after time.Duration) { q.due[view.Name] = after }
+
+// TestCreationsAreGathered has a ConfigMap of a view, of which another takes its pages.
+func TestCreationsAreGathered(t *testing.T) {
+	ours := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "docs", Name: "markdowns-docs", Labels: generator.Labels("docs")}}
+	f := newFixture(t)
+	f.view("reader")
+	f.update("reader", func(v *v1.MarkdownView) {
+		v.Spec.ContentFrom = []v1.ContentSource{{ConfigMapRef: &v1.ConfigMapSource{Name: ours.Name}}}
+	})
+	events := f.enqueueView("ConfigMap", f.viewsNaming)
+	changed := ours.DeepCopy()
+	changed.Labels["changed"] = "true"
+	for what, test := range map[string]struct {
+		happens func(dueQueue)
+		want    map[string]time.Duration
+	}{
+		"created": {
+			func(q dueQueue) { events.Create(t.Context(), event.CreateEvent{Object: ours}, q) },
+			map[string]time.Duration{"docs": gatherTime, "reader": 0},
+		},
+		"there at the start": {
+			func(q dueQueue) {
+				events.Create(t.Context(), event.CreateEvent{Object: ours, IsInInitialList: true}, q)
+			},
+			map[string]time.Duration{"docs": 0, "reader": 0},
+		},
+		"changed": {
+			func(q dueQueue) {
+				events.Update(t.Context(), event.UpdateEvent{ObjectOld: ours, ObjectNew: changed}, q)
+			},
+			map[string]time.Duration{"docs": 0, "reader": 0},
+		},
+		"deleted": {
+			func(q dueQueue) { events.Delete(t.Context(), event.DeleteEvent{Object: ours}, q) },
+			map[string]time.Duration{"docs": 0, "reader": 0},
+		},
+	} {
+		q := dueQueue{due: map[string]time.Duration{}}
+		test.happens(q)
+		if diff := cmp.Diff(test.want, q.due); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", what, diff)
 		}
 	}
 }

@@ -11,7 +11,8 @@ import (
 // in an admission webhook, say: a namespace gets another worker only while more are free
 // than it has, so that alone it gets half of them, and there is always one for a namespace
 // that has none unless very many are as busy. A view that gets none is parked, which costs
-// nothing, and woken when there may be one. nil limits nothing.
+// nothing, and woken when there may be one. Of a namespace's views, new ones come before those
+// that are looked at again: their pods can be started while the others wait. nil limits nothing.
 type workerShares struct {
 	// workers is how many there are.
 	workers int
@@ -24,21 +25,44 @@ type workerShares struct {
 	parked map[string]*parkedViews
 }
 
+// turnsOfNew is how many new views are woken before one that is looked at again.
+const turnsOfNew = 3
+
 // parkedViews are those of a namespace, each once, in the order in which they came.
 type parkedViews struct {
-	order []types.NamespacedName
-	known map[types.NamespacedName]bool
+	fresh, again []types.NamespacedName
+	known        map[types.NamespacedName]bool
+	// turns is how many new ones were woken since the last that is looked at again.
+	turns int
 }
 
-func (p *parkedViews) add(view types.NamespacedName) {
-	if !p.known[view] {
-		p.order, p.known[view] = append(p.order, view), true
+func (p *parkedViews) add(view types.NamespacedName, isNew bool) {
+	if p.known[view] {
+		return
+	}
+	p.known[view] = true
+	if isNew {
+		p.fresh = append(p.fresh, view)
+	} else {
+		p.again = append(p.again, view)
 	}
 }
 
-func (p *parkedViews) removeFirst() {
-	delete(p.known, p.order[0])
-	p.order = p.order[1:]
+// next is the list whose first view is to be woken next.
+func (p *parkedViews) next() *[]types.NamespacedName {
+	if len(p.again) == 0 || len(p.fresh) > 0 && p.turns < turnsOfNew {
+		return &p.fresh
+	}
+	return &p.again
+}
+
+func (p *parkedViews) removeNext() {
+	from := p.next()
+	if p.turns++; from == &p.again {
+		p.turns = 0
+	}
+	delete(p.known, (*from)[0])
+	*from = (*from)[1:]
 }
 
 func newWorkerShares(workers int) *workerShares {
@@ -49,7 +73,7 @@ func newWorkerShares(workers int) *workerShares {
 }
 
 // acquire takes a worker for a view; if it returns false the view is parked.
-func (w *workerShares) acquire(view types.NamespacedName) bool {
+func (w *workerShares) acquire(view types.NamespacedName, isNew bool) bool {
 	if w == nil {
 		return true
 	}
@@ -59,7 +83,7 @@ func (w *workerShares) acquire(view types.NamespacedName) bool {
 		if w.parked[view.Namespace] == nil {
 			w.parked[view.Namespace] = &parkedViews{known: map[types.NamespacedName]bool{}}
 		}
-		w.parked[view.Namespace].add(view)
+		w.parked[view.Namespace].add(view, isNew)
 		return false
 	}
 	w.busy++
@@ -88,11 +112,11 @@ func (w *workerShares) release(namespace string) {
 			continue
 		}
 		select {
-		case w.wake <- wakeUp(views.order[0]):
+		case w.wake <- wakeUp((*views.next())[0]):
 		default:
 			return // full: what is in it leads to more releases
 		}
-		if views.removeFirst(); len(views.order) == 0 {
+		if views.removeNext(); len(views.known) == 0 {
 			delete(w.parked, waiting)
 		}
 	}

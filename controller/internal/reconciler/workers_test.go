@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -24,7 +26,7 @@ func TestWorkersAreShared(t *testing.T) {
 	w := newWorkerShares(8)
 	take := func(namespace string, views int) (got int) {
 		for i := range views {
-			if w.acquire(view(namespace, i)) {
+			if w.acquire(view(namespace, i), true) {
 				got++
 			}
 		}
@@ -57,7 +59,7 @@ func TestWorkersAreShared(t *testing.T) {
 	if got := woken(); len(got) != 1 || got[0] != "also-hostile/docs-2" {
 		t.Errorf("woken: %v, want that of the namespace with fewer workers", got)
 	}
-	if !w.acquire(view("also-hostile", 2)) {
+	if !w.acquire(view("also-hostile", 2), true) {
 		t.Error("who was woken gets none")
 	}
 	for range 3 {
@@ -79,7 +81,7 @@ func TestParkedViewsAllGetTheirTurn(t *testing.T) {
 	done, busy := map[string]bool{}, 0
 	for steps := 0; len(done) < 50 && steps < 1000; steps++ {
 		if len(queue) > 0 {
-			if next := queue[0]; w.acquire(next) {
+			if next := queue[0]; w.acquire(next, true) {
 				busy++
 				done[next.Name] = true
 			}
@@ -96,6 +98,27 @@ func TestParkedViewsAllGetTheirTurn(t *testing.T) {
 	}
 	if len(done) != 50 {
 		t.Errorf("%d of 50 views were reconciled", len(done))
+	}
+}
+
+// TestNewViewsComeFirst parks views that were looked at before and then new ones.
+func TestNewViewsComeFirst(t *testing.T) {
+	w := newWorkerShares(2)
+	park := func(names ...string) {
+		for _, name := range names {
+			w.acquire(types.NamespacedName{Namespace: "docs", Name: name}, strings.HasPrefix(name, "new"))
+		}
+	}
+	park("busy", "old-1", "old-2", "new-1", "new-2", "new-3", "new-4", "new-5", "new-1", "old-1")
+	var got []string
+	for len(w.parked) > 0 {
+		w.release("docs")
+		got = append(got, (<-w.wake).Object.GetName())
+		park("busy")
+	}
+	want := []string{"new-1", "new-2", "new-3", "old-1", "new-4", "new-5", "old-2"}
+	if !slices.Equal(got, want) {
+		t.Errorf("woken: %v, want %v", got, want)
 	}
 }
 
