@@ -109,14 +109,14 @@ func TestNewViewsComeFirst(t *testing.T) {
 			w.acquire(types.NamespacedName{Namespace: "docs", Name: name}, strings.HasPrefix(name, "new"))
 		}
 	}
-	park("busy", "old-1", "old-2", "new-1", "new-2", "new-3", "new-4", "new-5", "new-1", "old-1")
+	park("busy", "old-1", "old-2", "new-1", "new-2", "new-3", "new-4", "new-5", "new-6", "new-7", "new-1", "old-1")
 	var got []string
 	for len(w.parked) > 0 {
 		w.release("docs")
 		got = append(got, (<-w.wake).Object.GetName())
 		park("busy")
 	}
-	want := []string{"new-1", "new-2", "new-3", "old-1", "new-4", "new-5", "old-2"}
+	want := []string{"new-1", "new-2", "new-3", "old-1", "new-4", "new-5", "new-6", "old-2", "new-7"}
 	if !slices.Equal(got, want) {
 		t.Errorf("woken: %v, want %v", got, want)
 	}
