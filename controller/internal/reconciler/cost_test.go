@@ -50,7 +50,7 @@ func renamed[T interface {
 // TestWhatAViewCosts measures what the caches' objects and the state of a view take, part by
 // part: docs/benchmarks.md has the table.
 func TestWhatAViewCosts(t *testing.T) {
-	const name, many = "docs-000000", 200
+	const name, many = "docs-000000", 4000
 	f := newFixture(t)
 	f.view(name)
 	f.reconcile(name)

@@ -174,9 +174,9 @@ func viewOf(_ context.Context, object client.Object) []reconcile.Request {
 	return []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: object.GetNamespace(), Name: name}}}
 }
 
-// enqueueView has the view of an object of a kind reconciled, and others, those that take pages
-// from it, and ends what was expected of an object that is gone. nil: there are no others, and
-// no pages. The cache of others' metadata doesn't have what carries our label.
+// enqueueView has the view of an object of a kind reconciled, and others, which take pages from
+// it though it carries our label, and ends what was expected of an object that is gone. others
+// may be nil.
 func (r *Reconciler) enqueueView(kind string, others handler.MapFunc) handler.EventHandler {
 	viewsOf := handler.MapFunc(viewOf)
 	if others != nil {
