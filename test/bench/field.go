@@ -39,6 +39,7 @@ type field struct {
 	profiles   string
 	// withoutViews is the resident memory of a controller without views; 0 if it wasn't measured.
 	withoutViews float64
+	loops        bareLoops
 }
 
 // controlPlane is what 10,000 views need beyond the tests' cluster.
@@ -63,7 +64,15 @@ func (b *bench) inCluster() (err error) {
 	}
 	ctx := context.Background()
 	ctrllog.SetLogger(logr.Discard()) // the client's, which would ask for one
-	c, err := cluster.Start(ctx, cluster.Options{Nodes: 5, Args: controlPlane, Log: build.Stderr()})
+	measures, err := b.selected()
+	if err != nil {
+		return err
+	}
+	loops, err := b.bareLoops(ctx)
+	if err != nil {
+		return err
+	}
+	c, err := startCluster(ctx)
 	if err != nil {
 		return err
 	}
@@ -72,7 +81,7 @@ func (b *bench) inCluster() (err error) {
 			err = stop
 		}
 	}()
-	f := &field{views: b.clusterViews}
+	f := &field{views: b.clusterViews, loops: loops}
 	if f.Product, err = product.Install(ctx, c); err != nil {
 		return err
 	}
@@ -84,10 +93,6 @@ func (b *bench) inCluster() (err error) {
 	if b.profiles != "" {
 		f.Env = append(f.Env, heapSamples)
 	}
-	measures, err := b.selected()
-	if err != nil {
-		return err
-	}
 	for _, m := range measures {
 		if err := m.run(b, ctx, f); err != nil {
 			return err
@@ -97,6 +102,11 @@ func (b *bench) inCluster() (err error) {
 		}
 	}
 	return nil
+}
+
+// startCluster starts a control plane with simulated nodes.
+func startCluster(ctx context.Context) (*cluster.Cluster, error) {
+	return cluster.Start(ctx, cluster.Options{Nodes: 5, Args: controlPlane, Log: build.Stderr()})
 }
 
 // measure is one of the controller's. The first makes the views that the others look at.
