@@ -21,15 +21,13 @@ import (
 
 // Desired is an object that a view wants.
 type Desired struct {
-	// Kind, Group and Name are the object's.
-	Kind, Group, Name string
+	// Kind and Name are the object's.
+	Kind, Name string
 
 	digest digest
-	child  func() *child
-	// stub is child without what is wanted, and revision that of a Deployment's pods, where
-	// what is wanted is packed; nil and empty if it isn't.
-	stub     func() *child
-	revision string
+	// whole returns what is wanted, and the object that exists; nil if that is packed.
+	whole  func() *child
+	packed *packedDesired
 	// patched is all of the object as a patch has it, but for its metadata; nil if it
 	// wasn't patched.
 	patched map[string]any
@@ -239,7 +237,7 @@ func ownedDigest(configuration any, more ...any) (digest, error) {
 }
 
 func desiredConfigMap(desired *corev1ac.ConfigMapApplyConfiguration) Desired {
-	return Desired{Kind: "ConfigMap", Name: *desired.Name, child: func() *child {
+	return Desired{Kind: "ConfigMap", Name: *desired.Name, whole: func() *child {
 		live := &corev1.ConfigMap{}
 		live.Name, live.Namespace = *desired.Name, *desired.Namespace
 		return &child{
@@ -257,7 +255,7 @@ func desiredConfigMap(desired *corev1ac.ConfigMapApplyConfiguration) Desired {
 }
 
 func desiredDeployment(desired *appsv1ac.DeploymentApplyConfiguration) Desired {
-	return Desired{Kind: "Deployment", Group: appsv1.GroupName, Name: *desired.Name, child: func() *child {
+	return Desired{Kind: "Deployment", Name: *desired.Name, whole: func() *child {
 		live := &appsv1.Deployment{}
 		live.Name, live.Namespace = *desired.Name, *desired.Namespace
 		return &child{
@@ -293,7 +291,7 @@ func keepLastApplied(desired *appsv1ac.DeploymentApplyConfiguration, live *appsv
 }
 
 func desiredService(desired *corev1ac.ServiceApplyConfiguration) Desired {
-	return Desired{Kind: "Service", Name: *desired.Name, child: func() *child {
+	return Desired{Kind: "Service", Name: *desired.Name, whole: func() *child {
 		live := &corev1.Service{}
 		live.Name, live.Namespace = *desired.Name, *desired.Namespace
 		return &child{

@@ -94,8 +94,8 @@ func (f *fingerprint) noteOthers(known othersChanges) {
 	}
 }
 
-// digest names contents.
-type digest [sha256.Size]byte
+// digest names contents: half of a SHA-256, of which a view has a dozen in memory.
+type digest [sha256.Size / 2]byte
 
 // AreCurrent reports whether the ConfigMaps of these names are there as they were
 // applied last. configMaps are the cache's.
@@ -152,8 +152,8 @@ func (c *child) fingerprint(at time.Time) (fingerprint, error) {
 // events are of a Deployment's status. Where there is a generation, it and the managed
 // fields tell.
 func liveDigest(live client.Object) digest {
-	if entry := packedEntry(live); entry != nil {
-		return digest(entry.FieldsV1.GetRawBytes())
+	if packed, isPacked := rest(live); isPacked {
+		return packed.digest()
 	}
 	hash := sha256.New()
 	fmt.Fprintf(hash, "%s %d", live.GetUID(), live.GetGeneration())
@@ -183,9 +183,13 @@ func IsAsBefore(before, now client.Object) bool {
 }
 
 func digestOf(value any) (digest, error) {
+	sum, err := sumOf(value)
+	return digest(sum[:]), err
+}
+
+// sumOf is the SHA-256 of a value's JSON.
+func sumOf(value any) (sum [sha256.Size]byte, err error) {
 	hash := sha256.New()
-	if err := json.NewEncoder(hash).Encode(value); err != nil {
-		return digest{}, err
-	}
-	return digest(hash.Sum(nil)), nil
+	err = json.NewEncoder(hash).Encode(value)
+	return [sha256.Size]byte(hash.Sum(nil)), err
 }

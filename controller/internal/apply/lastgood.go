@@ -57,8 +57,8 @@ func RevisionOf(desired []Desired) string {
 	if d == nil {
 		return ""
 	}
-	if d.stub != nil {
-		return d.revision
+	if d.packed != nil {
+		return d.packed.revision
 	}
 	deployment := d.child().desired.(*appsv1ac.DeploymentApplyConfiguration)
 	if deployment.Spec == nil || deployment.Spec.Template == nil || deployment.Spec.Template.ObjectMetaApplyConfiguration == nil {
@@ -83,7 +83,7 @@ func TemplateName(desired []Desired) (string, error) {
 		template = patched["template"] // it may hold what the configuration can't
 	}
 	name, err := digestOf(template)
-	return hex.EncodeToString(name[:16]), err
+	return hex.EncodeToString(name[:]), err
 }
 
 // Returned returns the desired objects with the Deployment as it is, which has returned to

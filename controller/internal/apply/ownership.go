@@ -122,9 +122,10 @@ func isListed(view *v1.MarkdownView, kind schema.GroupVersionKind, name string) 
 // appliedByUs reports whether our field manager has applied an object: it has an entry for
 // it, which goes with the object. Whoever makes another one of the name makes it without.
 func appliedByUs(object metav1.Object) bool {
-	return slices.ContainsFunc(object.GetManagedFields(), func(entry metav1.ManagedFieldsEntry) bool {
-		return isOurs(&entry) || entry.Operation == packed && entry.Manager == generator.FieldManager
-	})
+	if packed, isPacked := rest(object); isPacked {
+		return packed.isOurs()
+	}
+	return slices.ContainsFunc(object.GetManagedFields(), func(entry metav1.ManagedFieldsEntry) bool { return isOurs(&entry) })
 }
 
 // OurEntries returns, without fields, the entries that tell that our field manager has

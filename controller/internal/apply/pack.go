@@ -2,11 +2,13 @@ package apply
 
 import (
 	"bytes"
+	"crypto/rand"
 	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"sync"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -15,7 +17,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/zoetrope/markdown-view/api/v1"
-	"github.com/zoetrope/markdown-view/generator"
 )
 
 // An object of ours is looked at many times, and compared with what is wanted only when it
@@ -23,35 +24,48 @@ import (
 // whether it has changed; the rest of it is encoded, and compressed with an object like it
 // as the dictionary, which leaves some hundred bytes.
 
-// packed is the operation of the one entry of a packed object's managed fields, which no
-// object of an API server can have: it holds the rest of the object, after a digest of what
-// somebody can change of it on purpose. Its manager is ours if we have applied the object.
-const packed metav1.ManagedFieldsOperationType = "Packed"
+// packedMark begins the SelfLink of a packed object, which holds the rest of it: an API server
+// neither stores nor sends one, and nobody else knows the mark. After it come whether we have
+// applied the object, and a digest of what somebody can change of it on purpose.
+var packedMark = rand.Text()[:8]
+
+// packedRest is what a packed object's SelfLink holds behind the mark.
+type packedRest string
+
+const byUs, byOthers = "+", "-"
+
+func (r packedRest) isOurs() bool { return strings.HasPrefix(string(r), byUs) }
+
+func (r packedRest) digest() digest { return digest([]byte(r[len(byUs):])) }
+
+func (r packedRest) encoded() []byte { return []byte(r[len(byUs)+len(digest{}):]) }
+
+// rest is that of a packed object; false if it isn't packed.
+func rest(object metav1.Object) (packedRest, bool) {
+	after, isPacked := strings.CutPrefix(object.GetSelfLink(), packedMark)
+	return packedRest(after), isPacked
+}
 
 // Pack makes an object compact, and packs it. It is for caches.
 func Pack(object client.Object) {
-	if packedEntry(object) != nil {
+	if _, isPacked := rest(object); isPacked {
 		return
 	}
 	Compact(object)
-	rest, err := encodeRest(object)
+	encoded, err := encodeRest(object)
 	if err != nil {
 		return // it is compact
 	}
-	entry := metav1.ManagedFieldsEntry{Operation: packed}
-	if appliedByUs(object) {
-		entry.Manager = generator.FieldManager
-	}
-	entry.FieldsV1 = metav1.NewFieldsV1(rest)
 	leaveRead(object)
-	object.SetManagedFields([]metav1.ManagedFieldsEntry{entry})
+	object.SetManagedFields(nil)
+	object.SetSelfLink(encoded)
 }
 
 // encodedRests has what was encoded last, by what it was encoded from: most events of a
 // rollout are of a Deployment's status.
 var encodedRests = newShared[digest, string](512)
 
-// encodeRest returns the rest of an object that is packed, after the digest.
+// encodeRest returns what the SelfLink of an object is that is packed.
 func encodeRest(object client.Object) (string, error) {
 	buffer := encodeBuffers.Get().(*[]byte)
 	defer encodeBuffers.Put(buffer)
@@ -64,23 +78,27 @@ func encodeRest(object client.Object) (string, error) {
 	_, _ = hash.Write(is[:]) // it never fails
 	_, _ = hash.Write(raw)
 	of := digest(hash.Sum(nil))
-	if rest, known := encodedRests.known(of); known {
-		return rest, nil
+	if known, ok := encodedRests.known(of); ok {
+		return known, nil
 	}
 	encoded, err := deflate(kindOf(object), raw)
 	if err != nil {
 		return "", err
 	}
-	return encodedRests.of(of, string(is[:])+string(encoded)), nil
+	by := byOthers
+	if appliedByUs(object) {
+		by = byUs
+	}
+	return encodedRests.of(of, packedMark+by+string(is[:])+string(encoded)), nil
 }
 
 // unpack undoes Pack: the object is compact then.
 func unpack(object client.Object) error {
-	entry := packedEntry(object)
-	if entry == nil {
+	packed, isPacked := rest(object)
+	if !isPacked {
 		return nil
 	}
-	raw, err := inflate(kindOf(object), entry.FieldsV1.GetRawBytes()[len(digest{}):])
+	raw, err := inflate(kindOf(object), packed.encoded())
 	if err == nil {
 		err = decodeInto(object, raw)
 	}
@@ -92,19 +110,11 @@ func unpack(object client.Object) error {
 
 // Unpacked returns all that is known of a Deployment that was read from a cache.
 func Unpacked(deployment *appsv1.Deployment) (*appsv1.Deployment, error) {
-	if packedEntry(deployment) == nil {
+	if _, isPacked := rest(deployment); !isPacked {
 		return deployment, nil
 	}
 	whole := deployment.DeepCopy()
 	return whole, unpack(whole)
-}
-
-// packedEntry is that of a packed object; nil if it isn't packed.
-func packedEntry(object client.Object) *metav1.ManagedFieldsEntry {
-	if entries := object.GetManagedFields(); len(entries) == 1 && entries[0].Operation == packed {
-		return &entries[0]
-	}
-	return nil
 }
 
 // leaveRead leaves of an object what is read of it while it is packed.

@@ -13,7 +13,7 @@ import (
 func Packed(desired []Desired) ([]Desired, error) {
 	all := make([]Desired, 0, len(desired))
 	for _, d := range desired {
-		if d.patched == nil && d.stub == nil {
+		if d.patched == nil && d.packed == nil {
 			var err error
 			if d, err = d.pack(); err != nil {
 				return nil, fmt.Errorf("encode %s %s: %w", d.Kind, d.Name, err)
@@ -35,17 +35,27 @@ func (d Desired) pack() (Desired, error) {
 	if err != nil {
 		return d, err
 	}
-	kind, name, namespace := kindOf(live), live.GetName(), live.GetNamespace()
-	d.revision = RevisionOf([]Desired{d})
-	d.stub = func() *child { return stubOf(kind, namespace, name) }
-	d.child = func() *child {
-		whole, err := unpackDesired(kind, encoded)
-		if err != nil {
-			panic(fmt.Sprintf("decode what was encoded here: %v", err))
-		}
-		return whole.child()
-	}
+	d.packed = &packedDesired{kindOf(live), Word(live.GetNamespace()), RevisionOf([]Desired{d}), string(encoded)}
+	d.whole = nil
 	return d, nil
+}
+
+// packedDesired is what is wanted, encoded and compressed.
+type packedDesired struct {
+	kind                         int
+	namespace, revision, encoded string
+}
+
+// child returns what is wanted, and the object that exists.
+func (d *Desired) child() *child {
+	if d.packed == nil {
+		return d.whole()
+	}
+	whole, err := unpackDesired(d.packed.kind, []byte(d.packed.encoded))
+	if err != nil {
+		panic(fmt.Sprintf("decode what was encoded here: %v", err))
+	}
+	return whole.whole()
 }
 
 // unpackDesired undoes what pack has done.
@@ -73,19 +83,19 @@ func unpackDesired(kind int, encoded []byte) (Desired, error) {
 func stubOf(kind int, namespace, name string) *child {
 	switch kind {
 	case configMaps:
-		return desiredConfigMap(corev1ac.ConfigMap(name, namespace)).child()
+		return desiredConfigMap(corev1ac.ConfigMap(name, namespace)).whole()
 	case deployments:
-		return desiredDeployment(appsv1ac.Deployment(name, namespace)).child()
+		return desiredDeployment(appsv1ac.Deployment(name, namespace)).whole()
 	}
-	return desiredService(corev1ac.Service(name, namespace)).child()
+	return desiredService(corev1ac.Service(name, namespace)).whole()
 }
 
 // stubOrChild returns the child, which may lack what is wanted until it is unpacked.
 func (d *Desired) stubOrChild() *child {
-	if d.stub == nil {
-		return d.child()
+	if d.packed == nil {
+		return d.whole()
 	}
-	c := d.stub()
+	c := stubOf(d.packed.kind, d.packed.namespace, d.Name)
 	c.wanted = d.child
 	return c
 }

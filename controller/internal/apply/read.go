@@ -46,7 +46,7 @@ func (a *Applier) peek(ctx context.Context, desired *Desired, written *Expectati
 		cached.live.SetNamespace(key.Namespace)
 		cached.live.SetName(key.Name)
 	}
-	if packedEntry(cached.live) == nil {
+	if _, isPacked := rest(cached.live); !isPacked {
 		Compact(cached.live) // what the cache hasn't
 	}
 	cached.digest, cached.partial, cached.unremembered, cached.ignored = desired.digest, desired.partial, desired.unremembered, desired.ignored

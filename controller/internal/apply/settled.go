@@ -291,13 +291,13 @@ func DigestOf(view *v1.MarkdownView, desired []Desired) (string, error) {
 func combined(desired []Desired) (string, error) {
 	digests := make([]string, 0, len(desired))
 	for i := range desired {
-		wanted, err := digestOf([]any{desired[i].child().desired, desired[i].patched})
+		wanted, err := sumOf([]any{desired[i].child().desired, desired[i].patched})
 		if err != nil {
 			return "", err
 		}
 		digests = append(digests, fmt.Sprintf("%s %x", desired[i].id(), wanted))
 	}
-	all, err := digestOf(digests)
+	all, err := sumOf(digests)
 	return fmt.Sprintf("sha256:%x", all), err
 }
 

@@ -82,6 +82,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return ctrl.Result{}, err
 	}
 	defer r.Metrics.recordDuration(view, start)
+	state.begin()
+	defer state.end()
 	view = state.latest(view, start)
 	r.states.prepareRetry(state, view)
 

@@ -29,29 +29,14 @@ type viewState struct {
 	uid types.UID
 	// rendered is what was generated and applied last; zero if nothing was.
 	rendered rendering
-	// invalid is what couldn't be generated; zero if that wasn't so last.
-	invalid invalidRendering
-	// kept are the objects of before while new ones can't be had; nil while they can.
-	kept *keptObjects
 	// lastApplied is what the last apply of each object led to.
 	lastApplied apply.LastApplied
 	// written are the writes that the cache may not show yet.
 	written apply.Expectations
-	// refused is the version of the view for which a status was refused, because there is
-	// a newer one, which the cache may show late.
-	refused string
-	// held is the status that isn't written yet.
-	held *heldStatus
-	// inventory is that of what was applied last: no status may have been written since.
-	inventory appliedInventory
-	// rollout is the one that goes on; zero if none does.
-	rollout rolloutStart
 	// served is the revision that was served last; empty if that isn't known.
 	served string
-	// notCopied is why the pages that were served last couldn't be copied; nil if they could.
-	notCopied error
-	// short is since when pods of it are missing that can't start.
-	short shortage
+	// unrest is nil between reconciliations if all of it is zero.
+	*unrest
 
 	// view is the view as its status was written last; nil if the cache has shown that.
 	view atomic.Pointer[writtenView]
@@ -61,6 +46,41 @@ type viewState struct {
 	// under the lock of the states.
 	slot  rolloutSlot
 	retry backOff
+}
+
+// unrest is what is remembered of a view that is changed, or can't be as it is wanted.
+type unrest struct {
+	// invalid is what couldn't be generated; zero if that wasn't so last.
+	invalid invalidRendering
+	// kept are the objects of before while new ones can't be had; nil while they can.
+	kept *keptObjects
+	// refused is the version of the view for which a status was refused, because there is
+	// a newer one, which the cache may show late.
+	refused string
+	// held is the status that isn't written yet.
+	held *heldStatus
+	// inventory is that of what was applied last: no status may have been written since.
+	inventory appliedInventory
+	// rollout is the one that goes on; zero if none does.
+	rollout rolloutStart
+	// notCopied is why the pages that were served last couldn't be copied; nil if they could.
+	notCopied error
+	// short is since when pods of it are missing that can't start.
+	short shortage
+}
+
+// begin has room for what a reconciliation notes.
+func (s *viewState) begin() {
+	if s.unrest == nil {
+		s.unrest = &unrest{}
+	}
+}
+
+// end drops that room if nothing is noted.
+func (s *viewState) end() {
+	if s.unrest != nil && *s.unrest == (unrest{}) {
+		s.unrest = nil
+	}
 }
 
 // writtenView is what the API server answered when a view's status was written. Its spec

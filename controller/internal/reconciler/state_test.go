@@ -29,3 +29,19 @@ func TestAWrittenStatusIsForgottenWhenTheCacheShowsIt(t *testing.T) {
 		t.Error("it is remembered")
 	}
 }
+
+// TestOfAViewAtRestLittleIsRemembered: what is noted on the way to it takes memory.
+func TestOfAViewAtRestLittleIsRemembered(t *testing.T) {
+	f := newFixture(t)
+	f.view("docs")
+	f.reconcile("docs")
+	state := f.states.of(types.NamespacedName{Namespace: "docs", Name: "docs"})
+	if state.unrest == nil {
+		t.Error("nothing is noted of a rollout")
+	}
+	f.rollOut("docs")
+	f.reconcile("docs")
+	if state.unrest != nil {
+		t.Errorf("%+v is noted of a view that is served", *state.unrest)
+	}
+}
