@@ -65,9 +65,14 @@ const (
 // invalid: a webhook or a quota may have been in the way.
 const refusalRecheck = 30 * time.Second
 
-// undeclared is what the API server says of a field that it doesn't know: only a patch can
-// have set that.
-const undeclared = "field not declared in schema"
+// isUndeclared reports whether the API server doesn't know a field that is applied: only a patch
+// can have set that. It gives no reason that tells this from other errors; a webhook's denial
+// may hold any words, after its own.
+func isUndeclared(err error) bool {
+	said := err.Error()
+	return strings.Contains(said, "failed to create typed patch object") && strings.HasSuffix(said, "field not declared in schema") &&
+		!strings.Contains(said, "admission webhook")
+}
 
 // failure is the result of an error. Errors that know their outcome carry it; what is
 // left are the API server's own.
@@ -84,7 +89,7 @@ func failure(err error) result {
 			message += ": delete the object, and the controller recreates it"
 		}
 		return result{state: outcome.Stalled, reason: v1.ApplyFailedReason, message: message, requeueAfter: refusalRecheck}
-	case strings.Contains(err.Error(), undeclared): // no reason of the API server's tells it from other errors
+	case isUndeclared(err):
 		message := err.Error() + ": correct the field's name in spec.patches, or remove it there"
 		return result{state: outcome.Stalled, reason: v1.ApplyFailedReason, message: message, requeueAfter: refusalRecheck}
 	}

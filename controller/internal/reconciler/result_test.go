@@ -80,7 +80,9 @@ func TestFailure(t *testing.T) {
 	away := errors.New("connection refused")
 	invalid := apierrors.NewInvalid(schema.GroupKind{Kind: "Deployment"}, "viewer-docs", nil)
 	immutable := apierrors.NewInvalid(schema.GroupKind{Kind: "Deployment"}, "viewer-docs", field.ErrorList{field.Invalid(field.NewPath("spec", "selector"), "", "field is immutable")})
-	misspelt := errors.New(".spec.template.spec.nodeSelectors: field not declared in schema")
+	const undeclared = "failed to create typed patch object (docs/viewer-docs; apps/v1, Kind=Deployment): .spec.template.spec.nodeSelectors: field not declared in schema"
+	misspelt := errors.New(undeclared)
+	denied := errors.New(`admission webhook "policy.example.com" denied the request: ` + undeclared)
 	terminating := apierrors.NewForbidden(resource, "viewer-docs", errors.New("being terminated"))
 	terminating.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: corev1.NamespaceTerminatingCause}}
 	tests := map[string]struct {
@@ -123,6 +125,9 @@ func TestFailure(t *testing.T) {
 				state: outcome.Stalled, reason: v1.ApplyFailedReason, requeueAfter: refusalRecheck,
 				message: misspelt.Error() + ": correct the field's name in spec.patches, or remove it there",
 			},
+		},
+		"a webhook that says as much": {
+			denied, result{state: outcome.Retrying, reason: v1.ApplyFailedReason, message: denied.Error(), err: denied},
 		},
 		"an object with a field that can't change": {
 			immutable,
