@@ -61,9 +61,9 @@ func Pack(object client.Object) {
 	object.SetSelfLink(encoded)
 }
 
-// encodedRests has what was encoded last, by what it was encoded from: most events of a
-// rollout are of a Deployment's status.
-var encodedRests = newShared[digest, string](512)
+// encodedRests has what was encoded last of Deployments, by what it was encoded from: most
+// events of a rollout are of a Deployment's status, and many are rolled out at once.
+var encodedRests = newShared[digest, string](2 << 10)
 
 // encodeRest returns what the SelfLink of an object is that is packed.
 func encodeRest(object client.Object) (string, error) {
@@ -74,6 +74,9 @@ func encodeRest(object client.Object) (string, error) {
 		return "", err
 	}
 	is := liveDigest(object) // before anything is left out
+	if _, isDeployment := object.(*appsv1.Deployment); !isDeployment {
+		return packedAs(object, is, raw)
+	}
 	hash := sha256.New()
 	_, _ = hash.Write(is[:]) // it never fails
 	_, _ = hash.Write(raw)
@@ -81,6 +84,15 @@ func encodeRest(object client.Object) (string, error) {
 	if known, ok := encodedRests.known(of); ok {
 		return known, nil
 	}
+	packed, err := packedAs(object, is, raw)
+	if err != nil {
+		return "", err
+	}
+	return encodedRests.of(of, packed), nil
+}
+
+// packedAs returns what the SelfLink of an object is of which raw is packed.
+func packedAs(object client.Object, is digest, raw []byte) (string, error) {
 	encoded, err := deflate(kindOf(object), raw)
 	if err != nil {
 		return "", err
@@ -89,7 +101,7 @@ func encodeRest(object client.Object) (string, error) {
 	if appliedByUs(object) {
 		by = byUs
 	}
-	return encodedRests.of(of, packedMark+by+string(is[:])+string(encoded)), nil
+	return packedMark + by + string(is[:]) + string(encoded), nil
 }
 
 // unpack undoes Pack: the object is compact then.

@@ -8,6 +8,7 @@ package health
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -45,6 +46,19 @@ func UnavailableReason(deployment *appsv1.Deployment, pods []corev1.Pod) string 
 		return "pod " + foreign + " isn't the Deployment's, but has its labels and gets requests: delete the pod, or take the labels off it"
 	}
 	return ""
+}
+
+// Progresses reports whether a rollout isn't complete and nothing stands in its way, as far as
+// the Deployment tells.
+func Progresses(deployment *appsv1.Deployment) bool {
+	return UnavailableReason(deployment, nil) != "" && Cause(deployment, nil, nil) == "" && !DeadlineExceeded(deployment, 0)
+}
+
+// PodProgresses reports whether a pod isn't ready yet and nothing stands in its way, as far as
+// it tells.
+func PodProgresses(pod *corev1.Pod) bool {
+	return pod.DeletionTimestamp == nil && !isReady(pod) && (pod.Status.Phase == corev1.PodPending || pod.Status.Phase == corev1.PodRunning) &&
+		!slices.ContainsFunc(Lasting, func(reasonOf func(*corev1.Pod) string) bool { return reasonOf(pod) != "" })
 }
 
 // isOutdated reports whether a pod of a Deployment was made for other pages than its template.

@@ -2,6 +2,7 @@ package reconciler
 
 import (
 	"context"
+	"maps"
 	"strings"
 	"time"
 
@@ -25,6 +26,7 @@ import (
 
 	v1 "github.com/zoetrope/markdown-view/api/v1"
 	"github.com/zoetrope/markdown-view/controller/internal/apply"
+	"github.com/zoetrope/markdown-view/controller/internal/health"
 	"github.com/zoetrope/markdown-view/controller/internal/pages"
 	"github.com/zoetrope/markdown-view/generator"
 )
@@ -91,7 +93,7 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, opt
 		Watches(&corev1.ConfigMap{}, r.enqueueView("ConfigMap", r.viewsNaming)).
 		Watches(&appsv1.Deployment{}, r.enqueueView("Deployment", nil)).
 		Watches(&corev1.Service{}, r.enqueueView("Service", nil)).
-		Watches(&corev1.Pod{}, enqueueSoon(), builder.WithPredicates(predicate.Funcs{UpdateFunc: faresOtherwise})).
+		Watches(&corev1.Pod{}, enqueueOfPods(), builder.WithPredicates(predicate.Funcs{UpdateFunc: faresOtherwise})).
 		WatchesRawSource(source.Kind(options.Metadata, metadataOf("ConfigMap"),
 			handler.TypedEnqueueRequestsFromMapFunc(r.viewsOfConfigMap))).
 		WatchesRawSource(source.Kind(options.Metadata, metadataOf("Service"), whenDeleted)).
@@ -201,7 +203,7 @@ func (r *Reconciler) enqueueView(kind string, others handler.MapFunc) handler.Ev
 		},
 		UpdateFunc: func(ctx context.Context, e event.UpdateEvent, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {
 			if apply.IsAsBefore(e.ObjectOld, e.ObjectNew) {
-				addSoon(ctx, e.ObjectNew, queue)
+				addWithin(ctx, gathersDeployment(e.ObjectOld, e.ObjectNew), e.ObjectNew, queue)
 				return
 			}
 			enqueue.Update(ctx, e, queue)
@@ -220,22 +222,57 @@ func (r *Reconciler) enqueueView(kind string, others handler.MapFunc) handler.Ev
 // created, of the Deployment's status and of pods, within a few milliseconds.
 const gatherTime = 100 * time.Millisecond
 
+// progressGatherTime is how long those are gathered that tell of nothing but progress, of
+// which the status is told seldom: a cluster that is busy with many rollouts spreads them.
+const progressGatherTime = time.Second
+
 // addSoon has the view of an object reconciled soon, once for all events until then.
 func addSoon(ctx context.Context, object client.Object, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+	addWithin(ctx, gatherTime, object, queue)
+}
+
+func addWithin(ctx context.Context, gather time.Duration, object client.Object, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {
 	for _, request := range viewOf(ctx, object) {
-		queue.AddAfter(request, gatherTime)
+		queue.AddAfter(request, gather)
 	}
 }
 
-// enqueueSoon has the views of pods reconciled.
-func enqueueSoon() handler.EventHandler {
+// gathers is how long an event of a Deployment's status or of a pod is gathered: as one that
+// tells of progress if nothing else could be told of the object before, nor can now.
+func gathers[T any](before, now T, progresses func(T) bool) time.Duration {
+	if progresses(before) && progresses(now) {
+		return progressGatherTime
+	}
+	return gatherTime
+}
+
+// gathersDeployment is gathers of a Deployment of which only the status has changed.
+func gathersDeployment(before, now client.Object) time.Duration {
+	was, isDeployment := before.(*appsv1.Deployment)
+	is, isDeploymentStill := now.(*appsv1.Deployment)
+	if !isDeployment || !isDeploymentStill || is.Status.AvailableReplicas < was.Status.AvailableReplicas {
+		return gatherTime
+	}
+	return gathers(was, is, health.Progresses)
+}
+
+// enqueueOfPods has the views of pods reconciled.
+func enqueueOfPods() handler.EventHandler {
 	return handler.Funcs{
 		CreateFunc: func(ctx context.Context, e event.CreateEvent, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {
-			addSoon(ctx, e.Object, queue)
+			if pod, isPod := e.Object.(*corev1.Pod); isPod {
+				addWithin(ctx, gathers(pod, pod, health.PodProgresses), pod, queue)
+			}
 		},
 		UpdateFunc: func(ctx context.Context, e event.UpdateEvent, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {
-			addSoon(ctx, e.ObjectOld, queue)
-			addSoon(ctx, e.ObjectNew, queue)
+			before, isPod := e.ObjectOld.(*corev1.Pod)
+			now, isPodStill := e.ObjectNew.(*corev1.Pod)
+			if !isPod || !isPodStill {
+				return
+			}
+			gather := gathers(before, now, health.PodProgresses)
+			addWithin(ctx, gather, before, queue)
+			addWithin(ctx, gather, now, queue)
 		},
 		DeleteFunc: func(ctx context.Context, e event.DeleteEvent, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {
 			addSoon(ctx, e.Object, queue)
@@ -251,9 +288,11 @@ func faresOtherwise(e event.UpdateEvent) bool {
 	if !isPod || !isPodStill {
 		return true
 	}
-	same := *before
-	same.ResourceVersion = now.ResourceVersion
-	return before == now || !equality.Semantic.DeepEqual(&same, now)
+	// What stripPod leaves, without the specification, which it doesn't.
+	return before.UID != now.UID || !before.DeletionTimestamp.Equal(now.DeletionTimestamp) ||
+		!maps.Equal(before.Labels, now.Labels) || !maps.Equal(before.Annotations, now.Annotations) ||
+		!equality.Semantic.DeepEqual(before.OwnerReferences, now.OwnerReferences) ||
+		!equality.Semantic.DeepEqual(&before.Status, &now.Status)
 }
 
 // whenDeleted wakes the view that may have waited for the name of a Service or Deployment.

@@ -364,3 +364,79 @@ func TestViewIsWokenByAFreeSlot(t *testing.T) {
 	w.limiter.release(w.states.of(another))
 	w.eventually(v1.HealthyReason)
 }
+
+// TestProgressIsGatheredLonger: whatever else is told of a Deployment or a pod isn't.
+func TestProgressIsGatheredLonger(t *testing.T) {
+	f := newFixture(t)
+	deployments, pods := f.enqueueView("Deployment", nil), enqueueOfPods()
+	deployment := func(status appsv1.DeploymentStatus) *appsv1.Deployment {
+		return &appsv1.Deployment{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "docs", Name: "viewer-docs", UID: "uid", Generation: 1, Labels: generator.Labels("docs")},
+			Spec:       appsv1.DeploymentSpec{Replicas: new(int32(2))}, Status: status,
+		}
+	}
+	status := func(before, now appsv1.DeploymentStatus) func(dueQueue) {
+		return func(q dueQueue) {
+			deployments.Update(t.Context(), event.UpdateEvent{ObjectOld: deployment(before), ObjectNew: deployment(now)}, q)
+		}
+	}
+	pod := func(change func(*corev1.PodStatus)) *corev1.Pod {
+		pod := &corev1.Pod{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "docs", Name: "pod", Labels: generator.Labels("docs")}, Status: corev1.PodStatus{Phase: corev1.PodPending},
+		}
+		change(&pod.Status)
+		return pod
+	}
+	podIs := func(change func(*corev1.PodStatus)) func(dueQueue) {
+		return func(q dueQueue) {
+			pods.Update(t.Context(), event.UpdateEvent{ObjectOld: pod(func(*corev1.PodStatus) {}), ObjectNew: pod(change)}, q)
+		}
+	}
+	one := appsv1.DeploymentStatus{ObservedGeneration: 1, Replicas: 2, UpdatedReplicas: 2, AvailableReplicas: 1}
+	two, none, quota, late := one, one, one, one
+	two.AvailableReplicas, none.AvailableReplicas = 2, 0
+	quota.Conditions = []appsv1.DeploymentCondition{{Type: appsv1.DeploymentReplicaFailure, Status: corev1.ConditionTrue, Message: "quota"}}
+	late.Conditions = []appsv1.DeploymentCondition{{Type: appsv1.DeploymentProgressing, Status: corev1.ConditionFalse, Reason: "ProgressDeadlineExceeded"}}
+	for what, test := range map[string]struct {
+		happens func(dueQueue)
+		want    time.Duration
+	}{
+		"its rollout begins":      {status(appsv1.DeploymentStatus{}, none), progressGatherTime},
+		"one more is available":   {status(none, one), progressGatherTime},
+		"all are available":       {status(one, two), gatherTime},
+		"one isn't any more":      {status(two, one), gatherTime},
+		"one of the others isn't": {status(one, none), gatherTime},
+		"a quota is in the way":   {status(none, quota), gatherTime},
+		"a quota was in the way":  {status(quota, one), gatherTime},
+		"it takes too long":       {status(one, late), gatherTime},
+		"a pod is created": {func(q dueQueue) {
+			pods.Create(t.Context(), event.CreateEvent{Object: pod(func(*corev1.PodStatus) {})}, q)
+		}, progressGatherTime},
+		"a pod is deleted": {func(q dueQueue) {
+			pods.Delete(t.Context(), event.DeleteEvent{Object: pod(func(*corev1.PodStatus) {})}, q)
+		}, gatherTime},
+		"a pod runs":       {podIs(func(s *corev1.PodStatus) { s.Phase = corev1.PodRunning }), progressGatherTime},
+		"a pod has failed": {podIs(func(s *corev1.PodStatus) { s.Phase = corev1.PodFailed }), gatherTime},
+		"a pod is ready": {podIs(func(s *corev1.PodStatus) {
+			s.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
+		}), gatherTime},
+		"a pod can't be scheduled": {podIs(func(s *corev1.PodStatus) {
+			s.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse}}
+		}), gatherTime},
+		"a pod has no image":          {podIs(func(s *corev1.PodStatus) { s.ContainerStatuses = waitsFor("ErrImagePull") }), gatherTime},
+		"a pod waits for its volumes": {podIs(func(s *corev1.PodStatus) { s.ContainerStatuses = waitsFor("ContainerCreating") }), progressGatherTime},
+	} {
+		t.Run(what, func(t *testing.T) {
+			q := dueQueue{due: map[string]time.Duration{}}
+			test.happens(q)
+			if diff := cmp.Diff(map[string]time.Duration{"docs": test.want}, q.due); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// waitsFor is the status of a container that waits.
+func waitsFor(reason string) []corev1.ContainerStatus {
+	return []corev1.ContainerStatus{{Name: "mdbook", State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: reason}}}}
+}
