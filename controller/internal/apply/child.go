@@ -136,6 +136,7 @@ type child struct {
 
 // answer makes what the API server has answered compact.
 func (c *child) answer() {
+	c.live.SetSelfLink("") // that of what it was before, should decoding have left it
 	c.answered.version = c.live.GetResourceVersion()
 	c.answered.managedFields = slices.Clone(c.live.GetManagedFields())
 	Compact(c.live)

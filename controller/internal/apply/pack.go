@@ -85,11 +85,15 @@ func encodeRest(object client.Object) (string, error) {
 		return known, nil
 	}
 	packed, err := packedAs(object, is, raw)
-	if err != nil {
-		return "", err
+	if err != nil || len(packed) > maxEncodedRest {
+		return packed, err
 	}
 	return encodedRests.of(of, packed), nil
 }
+
+// maxEncodedRest is how long what was encoded may be to be remembered: anyone may write a
+// Deployment of a megabyte again and again.
+const maxEncodedRest = 4 << 10
 
 // packedAs returns what the SelfLink of an object is of which raw is packed.
 func packedAs(object client.Object, is digest, raw []byte) (string, error) {

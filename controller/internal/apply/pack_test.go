@@ -1,6 +1,8 @@
 package apply
 
 import (
+	"crypto/rand"
+	"encoding/hex"
 	"fmt"
 	"strings"
 	"testing"
@@ -127,6 +129,26 @@ func TestAStatusChangesNothingOfWhatIsPacked(t *testing.T) {
 		f.Must(unpack(d))
 		if d.ResourceVersion != version || d.Status.Replicas != replicas {
 			t.Errorf("unpacked it has version %s and %d replicas, want %s and %d", d.ResourceVersion, d.Status.Replicas, version, replicas)
+		}
+	}
+}
+
+// TestOfLargeDeploymentsNothingIsRememberedTwice: anyone may write them again and again.
+func TestOfLargeDeploymentsNothingIsRememberedTwice(t *testing.T) {
+	f := newFixture(t)
+	f.applied()
+	for _, bytes := range []int{1, 16 << 10} {
+		d := fakecluster.Get(f.Cluster, &appsv1.Deployment{}, "docs", "viewer-docs")
+		noise := make([]byte, bytes)
+		_, _ = rand.Read(noise) // it never fails
+		d.Spec.Template.Annotations["noise"] = hex.EncodeToString(noise)
+		Pack(d)
+		remembered := false
+		for _, packed := range encodedRests.recent {
+			remembered = remembered || packed == d.SelfLink
+		}
+		if want := bytes == 1; remembered != want {
+			t.Errorf("with %d random bytes it is remembered: %t, want %t", bytes, remembered, want)
 		}
 	}
 }

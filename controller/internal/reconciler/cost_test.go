@@ -70,7 +70,7 @@ func TestWhatAViewCosts(t *testing.T) {
 		atMost int64
 		make   func(i int) any
 	}{
-		{"MarkdownView", 3000, func(i int) any {
+		{"MarkdownView", 1800, func(i int) any {
 			decoded := &v1.MarkdownView{}
 			raw, err := json.Marshal(view)
 			f.Must(err)
@@ -78,10 +78,10 @@ func TestWhatAViewCosts(t *testing.T) {
 			decoded.Spec.Markdowns = map[string]string{"a.md": strings.Repeat("x", maxInlineBytesOfView)} // not kept
 			return decoded
 		}},
-		{"Deployment", 3500, func(i int) any { return renamed(t, deployment, &appsv1.Deployment{}, nameOf(i)) }},
-		{"Service", 2000, func(i int) any { return renamed(t, service, &corev1.Service{}, nameOf(i)) }},
-		{"ConfigMap", 2000, func(i int) any { return renamed(t, configMap, &corev1.ConfigMap{}, nameOf(i)) }},
-		{"Pod", 2500, func(i int) any { return renamed(t, pod, &corev1.Pod{}, nameOf(i)) }},
+		{"Deployment", 3200, func(i int) any { return renamed(t, deployment, &appsv1.Deployment{}, nameOf(i)) }},
+		{"Service", 1100, func(i int) any { return renamed(t, service, &corev1.Service{}, nameOf(i)) }},
+		{"ConfigMap", 900, func(i int) any { return renamed(t, configMap, &corev1.ConfigMap{}, nameOf(i)) }},
+		{"Pod", 2000, func(i int) any { return renamed(t, pod, &corev1.Pod{}, nameOf(i)) }},
 	} {
 		transforms := CacheOptions(nil, nil, NewInlinePages()).ByObject
 		var transform cache.TransformFunc
@@ -114,8 +114,8 @@ func TestWhatIsRememberedOfAViewIsLittle(t *testing.T) {
 		atMost  int64
 		prepare func(f *fixture, views []string)
 	}{
-		"served": {4000, func(*fixture, []string) {}},
-		"waiting for a rollout slot, after a restart": {6000, func(f *fixture, views []string) {
+		"served": {3000, func(*fixture, []string) {}},
+		"waiting for a rollout slot, after a restart": {4800, func(f *fixture, views []string) {
 			for _, name := range views {
 				f.asOfTheLastRelease(name)
 			}

@@ -299,6 +299,8 @@ func (r *Reconciler) report(ctx context.Context, state *viewState, before, view 
 		// That nothing has changed since a version which isn't the latest says nothing, and
 		// if only the status is newer nothing wakes the view when the cache shows it.
 		result.requeueAfter = soonest(result.requeueAfter, statusRecheck)
+	} else {
+		state.refused = ""
 	}
 	if result.slot == slotReleased {
 		r.limiter.release(state) // not before: the status of the next view is to be the later one

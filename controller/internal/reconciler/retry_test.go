@@ -129,4 +129,7 @@ func TestALateCacheIsLookedAtAgain(t *testing.T) {
 	if after := look(); after <= statusRecheck {
 		t.Errorf("once the cache has caught up it is looked again after %s", after)
 	}
+	if unrest := f.states.of(types.NamespacedName{Namespace: "docs", Name: "docs"}).unrest; unrest != nil {
+		t.Errorf("once the cache has caught up %+v is noted of the view", *unrest)
+	}
 }

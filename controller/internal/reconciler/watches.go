@@ -250,7 +250,7 @@ func gathers[T any](before, now T, progresses func(T) bool) time.Duration {
 func gathersDeployment(before, now client.Object) time.Duration {
 	was, isDeployment := before.(*appsv1.Deployment)
 	is, isDeploymentStill := now.(*appsv1.Deployment)
-	if !isDeployment || !isDeploymentStill || is.Status.AvailableReplicas < was.Status.AvailableReplicas {
+	if !isDeployment || !isDeploymentStill || is.Status.AvailableReplicas < was.Status.AvailableReplicas || health.ReplacesPods(was) != health.ReplacesPods(is) {
 		return gatherTime
 	}
 	return gathers(was, is, health.Progresses)
@@ -289,7 +289,7 @@ func faresOtherwise(e event.UpdateEvent) bool {
 		return true
 	}
 	// What stripPod leaves, without the specification, which it doesn't.
-	return before.UID != now.UID || !before.DeletionTimestamp.Equal(now.DeletionTimestamp) ||
+	return before == now || before.UID != now.UID || !before.DeletionTimestamp.Equal(now.DeletionTimestamp) ||
 		!maps.Equal(before.Labels, now.Labels) || !maps.Equal(before.Annotations, now.Annotations) ||
 		!equality.Semantic.DeepEqual(before.OwnerReferences, now.OwnerReferences) ||
 		!equality.Semantic.DeepEqual(&before.Status, &now.Status)
