@@ -137,9 +137,11 @@ func plan(s *situation) (action, error) {
 }
 
 // isAsRemembered reports whether neither the child nor what is wanted has changed since it
-// was applied, or looked at, within the interval.
+// was applied, or looked at: the same would come of comparing them again, which takes
+// milliseconds. Once an interval it is tried again to apply what a webhook changes.
 func (s *situation) isAsRemembered() bool {
-	return s.withinInterval && s.last.desired == s.digest && s.last.live == s.liveDigest()
+	looked := s.withinInterval || !s.last.at.IsZero() && !s.last.insisted
+	return looked && s.last.desired == s.digest && s.last.live == s.liveDigest()
 }
 
 // planMissing decides about a child that the cache doesn't hold. An object that doesn't

@@ -130,8 +130,11 @@ func TestPlanExisting(t *testing.T) {
 		reason string
 	}{
 		"neither it nor what is wanted has changed": {want: nothing, reason: "neither"},
-		"the interval has passed, and it is as wanted": {
-			given: func(s *situation) { s.withinInterval = false }, want: nothing, reason: "as wanted",
+		"neither has, and the interval has passed": {
+			given: func(s *situation) { s.withinInterval = false }, want: nothing, reason: "neither",
+		},
+		"the interval has passed since a webhook insisted": {
+			given: func(s *situation) { s.last.insisted, s.withinInterval = true, false }, want: nothing, reason: "as wanted",
 		},
 		"nothing is remembered, and it is as wanted": {
 			given: func(s *situation) { s.last, s.withinInterval = fingerprint{}, false }, want: nothing, reason: "as wanted",
