@@ -42,17 +42,15 @@ RUN ?=
 .PHONY: run
 run: environment ## Show the controller at work on a control plane of its own, until Ctrl-C. RUN=node|simulated chooses. Downloads or builds Kubernetes, the first time.
 	@case '$(RUN)' in '' | node | simulated) ;; *) echo 'RUN=$(RUN): it may be node or simulated, or unset, which takes node where that can be had' >&2; exit 1 ;; esac
-	@$(MAKE) --no-print-directory --jobs=4 run-controlplane run-demo run-product bin/kustomize
+	@$(MAKE) --no-print-directory --jobs=4 run-controlplane run-programs bin/kustomize
 	@cd test && RUN='$(RUN)' exec "$(CURDIR)/bin/run/demo"
 
 # What it takes, made at the same time: while one is downloaded, others are compiled.
-.PHONY: run-controlplane run-demo run-product
+.PHONY: run-controlplane run-programs
 run-controlplane:
 	@cd test && go run ./cluster/cmd/build controlplane >/dev/null
-run-demo:
-	@go -C test build -o "$(CURDIR)/bin/run/demo" ./run
-run-product:
-	@go build -o bin/run/ ./fn ./controller
+run-programs:
+	@cd test && go run ./cluster/cmd/build run "$(CURDIR)/bin/run"
 
 ##@ Development
 
@@ -216,7 +214,7 @@ release-push: bin/release ## Push the image and the manifests in DIST to the reg
 # Each tool is a module of its own below tools/, so that it is built with its own
 # dependencies' versions, and anew when its go.mod changes.
 bin/%: tools/%/go.mod tools/%/go.sum
-	go -C tools/$* build -trimpath -o "$(CURDIR)/bin/" tool
+	go -C tools/$* build -o "$(CURDIR)/bin/" tool
 	@touch $@
 
 .PHONY: mdbook

@@ -4,14 +4,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"golang.org/x/mod/modfile"
 	"golang.org/x/mod/semver"
+	"golang.org/x/sync/errgroup"
 )
 
 // StagesFile is the file beside the programs that tells kwok what becomes of
@@ -81,11 +84,33 @@ func Supervisor(ctx context.Context, log Log) (string, error) {
 		steps: []step{{
 			what:     "compiling the supervisor",
 			packages: []string{main},
-			args:     []string{"build", "-v", "-trimpath", "-buildvcs=false", "-o", "${BIN}/", main},
+			args:     []string{"build", "-v", "-buildvcs=false", "-o", "${BIN}/", main},
 		}},
 	}
 	bin, err := recipe.cached(ctx, log)
 	return filepath.Join(bin, "supervisor"), err
+}
+
+// Run builds into a folder what make run runs: the product's programs and the demo. Whatever
+// takes longer than a few seconds is logged.
+func Run(ctx context.Context, folder string, log Log) error {
+	repository, err := Repository()
+	if err != nil {
+		return err
+	}
+	group, ctx := errgroup.WithContext(ctx)
+	for _, r := range []struct {
+		recipe
+		args []string
+	}{
+		{recipe{name: "product", module: repository}, []string{"build", "-v", "-buildvcs=false", "-o", folder + string(filepath.Separator), "./fn", "./controller"}},
+		{recipe{name: "demo", module: filepath.Join(repository, "test")}, []string{"build", "-v", "-buildvcs=false", "-o", filepath.Join(folder, "demo"), "./run"}},
+	} {
+		group.Go(func() error {
+			return r.goCommand(ctx, r.args, io.Discard, &work{what: r.name + ": compiling", log: log, began: time.Now()})
+		})
+	}
+	return group.Wait()
 }
 
 // Crane returns the path of the program that serves and fills a registry.

@@ -3,6 +3,7 @@
 //
 //	build controlplane     those of the test cluster; prints the folder they are in
 //	build fluxcontrollers  Flux's controllers
+//	build run FOLDER       what make run runs, into a folder
 package main
 
 import (
@@ -24,8 +25,9 @@ func main() {
 }
 
 func run(args []string) error {
-	if len(args) != 1 {
-		return errors.New("say what to build: controlplane or fluxcontrollers")
+	const choice = "controlplane, fluxcontrollers, or run and a folder"
+	if len(args) == 0 || (args[0] == "run") != (len(args) == 2) {
+		return errors.New("say what to build: " + choice)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -35,8 +37,10 @@ func run(args []string) error {
 	case "fluxcontrollers":
 		_, err := build.FluxControllers(ctx, build.Stderr())
 		return err
+	case "run":
+		return build.Run(ctx, args[1], build.Stderr())
 	default:
-		return fmt.Errorf("%q is neither controlplane nor fluxcontrollers", args[0])
+		return fmt.Errorf("%q is none of %s", args[0], choice)
 	}
 }
 
