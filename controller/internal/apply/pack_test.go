@@ -64,7 +64,7 @@ func TestNobodyPacksButUs(t *testing.T) {
 	f := newFixture(t)
 	f.applied()
 	live := fakecluster.Get(f.Cluster, &corev1.Service{}, "docs", "viewer-docs")
-	live.SelfLink = "/api/v1/namespaces/docs/services/viewer-docs"
+	live.SetSelfLink("/api/v1/namespaces/docs/services/viewer-docs")
 	if _, isPacked := rest(live); isPacked {
 		t.Error("it is taken for packed")
 	}
@@ -121,7 +121,7 @@ func TestAStatusChangesNothingOfWhatIsPacked(t *testing.T) {
 		return d
 	}
 	first, second := status(1, time.Unix(1, 0)), status(2, time.Unix(2, 0))
-	if diff := cmp.Diff(first.SelfLink, second.SelfLink); diff != "" {
+	if diff := cmp.Diff(first.GetSelfLink(), second.GetSelfLink()); diff != "" {
 		t.Errorf("what is packed differs: %s", diff)
 	}
 	for _, d := range []*appsv1.Deployment{first, second} {
@@ -145,7 +145,7 @@ func TestOfLargeDeploymentsNothingIsRememberedTwice(t *testing.T) {
 		Pack(d)
 		remembered := false
 		for _, packed := range encodedRests.recent {
-			remembered = remembered || packed == d.SelfLink
+			remembered = remembered || packed == d.GetSelfLink()
 		}
 		if want := bytes == 1; remembered != want {
 			t.Errorf("with %d random bytes it is remembered: %t, want %t", bytes, remembered, want)
