@@ -18,6 +18,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fluxcd/pkg/apis/meta"
@@ -233,8 +234,9 @@ func (s *soak) collected(v *soakView) {
 	clustertest.Eventually(s.T, soakPatience, clustertest.Often, "the objects of a deleted view to be collected"+v.story(s), v.leftovers)
 }
 
-// collect waits for the garbage collector. It misses, for good, that an object was replaced by
-// one of its name if its watch was away meanwhile, and is started anew then.
+// collect waits for Kubernetes' controllers. The garbage collector misses, for good, that an
+// object was replaced by one of its name if its watch was away meanwhile, and that of
+// ReplicaSets waits for minutes for what it has asked for. They are started anew then.
 func (s *soak) collect(left func() string) {
 	s.Helper()
 	limit := time.Now().Add(soakCollection)
@@ -244,22 +246,35 @@ func (s *soak) collect(left func() string) {
 		case <-s.Context().Done():
 		}
 	}
-	if left() != "" {
-		s.happens("the garbage collector is started anew")
+	if what := left(); what != "" {
+		s.happens("the garbage collector is started anew: " + what + " is left")
 		s.must(s.component(cluster.ControllerManager).Kill(s.Context()))
 		s.must(s.component(cluster.ControllerManager).Start(s.Context()))
 	}
 }
 
-// leftBehind names a ReplicaSet of a Deployment that was replaced.
+// leftBehind names what Kubernetes' controllers have left of earlier Deployments and rollouts: a
+// ReplicaSet of a Deployment that was replaced, one that has more pods than it wants, and a pod
+// of a ReplicaSet that is gone.
 func (v *soakView) leftBehind() string {
 	deployment := &appsv1.Deployment{}
 	v.tenant.get(deployment, generator.ViewerName(v.name))
+	ofView := []client.ListOption{client.InNamespace(v.tenant.namespace), client.MatchingLabels(generator.Labels(v.name))}
 	var sets appsv1.ReplicaSetList
-	v.tenant.must(v.tenant.Client.List(v.tenant.Context(), &sets, client.InNamespace(v.tenant.namespace), client.MatchingLabels(generator.Labels(v.name))))
+	v.tenant.must(v.tenant.Client.List(v.tenant.Context(), &sets, ofView...))
+	there := map[types.UID]bool{}
 	for i := range sets.Items {
-		if owner := metav1.GetControllerOfNoCopy(&sets.Items[i]); owner != nil && owner.UID != deployment.UID {
-			return sets.Items[i].Name
+		set := &sets.Items[i]
+		there[set.UID] = true
+		if owner := metav1.GetControllerOfNoCopy(set); owner != nil && owner.UID != deployment.UID || set.Status.Replicas > *set.Spec.Replicas {
+			return "ReplicaSet " + set.Name
+		}
+	}
+	var pods corev1.PodList
+	v.tenant.must(v.tenant.Client.List(v.tenant.Context(), &pods, ofView...))
+	for i := range pods.Items {
+		if owner := metav1.GetControllerOfNoCopy(&pods.Items[i]); owner != nil && !there[owner.UID] {
+			return "pod " + pods.Items[i].Name
 		}
 	}
 	return ""
