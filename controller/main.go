@@ -100,7 +100,7 @@ func parse(args []string) (*options, error) {
 	flags.StringVar(&o.pprofAddr, "pprof-addr", "", "The address that Go's profiles are served at, below /debug/pprof/, to whoever reaches it; empty for none.")
 	flags.StringVar(&o.healthAddr, "health-addr", ":9440", "The address that the probes are answered at.")
 	flags.StringVar(&o.eventsAddr, "events-addr", "", "Where events are posted, beside the Kubernetes events, as Flux's controllers do; empty for nowhere.")
-	flags.IntVar(&o.concurrent, "concurrent", 10, "How many MarkdownViews of a namespace are reconciled at once; of all namespaces twice as many.")
+	flags.IntVar(&o.concurrent, "concurrent", 16, "How many MarkdownViews of a namespace are reconciled at once; of all namespaces twice as many.")
 	flags.IntVar(&o.rollouts, "concurrent-rollouts", 0, "How many MarkdownViews replace their pods at once, for example after an upgrade; 0 for any number.")
 	flags.DurationVar(&o.reconcileTimeout, "reconcile-timeout", time.Minute, "How long one reconciliation may take; rollouts aren't waited for in it.")
 	flags.DurationVar(&o.gracefulShutdownTimeout, "graceful-shutdown-timeout", 30*time.Second, "How long reconciliations may go on after the signal to stop.")
