@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"reflect"
@@ -57,6 +58,7 @@ func soakAnswer(w http.ResponseWriter, r *http.Request) {
 	case "reject":
 		response.Allowed, response.Result = false, &metav1.Status{Message: "not today"}
 	case "hang":
+		_, _ = io.Copy(io.Discard, r.Body) // or it isn't noticed that nobody waits any more
 		<-r.Context().Done()
 		return
 	case "relabel":
