@@ -15,6 +15,7 @@ import (
 
 	v1 "github.com/zoetrope/markdown-view/api/v1"
 	"github.com/zoetrope/markdown-view/generator"
+	"github.com/zoetrope/markdown-view/test/product/producttest"
 )
 
 // kubelet is a node whose pods start only with all keys that they mount, as on a real one,
@@ -293,11 +294,19 @@ func TestPagesThatWereEditedMeanwhile(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			f := newFixture(t)
 			f.create(f.view("docs"))
-			f.settled("docs")
+			f.create(f.view("other"))
+			f.settled("docs", "other")
 			pages, uid := f.configMap().Data, f.podUIDs()
 			update(f, &v1.MarkdownView{}, "docs", func(v *v1.MarkdownView) { v.Spec.Suspend = true })
 			f.caughtUp()
 			update(f, &corev1.ConfigMap{}, "markdowns-docs", edit)
+			// Once a later edit is repaired, this one was seen while the view was suspended: one that
+			// is first seen after that isn't old enough to be mounted.
+			update(f, &corev1.ConfigMap{}, "markdowns-other", edit)
+			f.eventually("a later edit to be repaired", func() string {
+				return producttest.Differs(fmt.Sprint(producttest.Live[corev1.ConfigMap](f.Fixture, "markdowns-other").Data), fmt.Sprint(pages))
+			})
+			f.settled("other")
 			since := f.mark()
 			update(f, &v1.MarkdownView{}, "docs", func(v *v1.MarkdownView) { v.Spec.Suspend = false })
 			f.ready("docs")

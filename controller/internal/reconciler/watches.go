@@ -26,7 +26,6 @@ import (
 
 	v1 "github.com/zoetrope/markdown-view/api/v1"
 	"github.com/zoetrope/markdown-view/controller/internal/apply"
-	"github.com/zoetrope/markdown-view/controller/internal/health"
 	"github.com/zoetrope/markdown-view/controller/internal/pages"
 	"github.com/zoetrope/markdown-view/generator"
 )
@@ -214,68 +213,6 @@ func (r *Reconciler) enqueueView(kind string, others handler.MapFunc) handler.Ev
 				r.states.gone(request.NamespacedName, kind, e.Object, e.DeleteStateUnknown)
 			}
 			enqueue.Delete(ctx, e, queue)
-		},
-	}
-}
-
-// gatherTime is how long a rollout's events are gathered: there are many of them, of what was
-// created, of the Deployment's status and of pods, within a few milliseconds.
-const gatherTime = 100 * time.Millisecond
-
-// progressGatherTime is how long those are gathered that tell of nothing but progress, of
-// which the status is told seldom: a cluster that is busy with many rollouts spreads them.
-const progressGatherTime = time.Second
-
-// addSoon has the view of an object reconciled soon, once for all events until then.
-func addSoon(ctx context.Context, object client.Object, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {
-	addWithin(ctx, gatherTime, object, queue)
-}
-
-func addWithin(ctx context.Context, gather time.Duration, object client.Object, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {
-	for _, request := range viewOf(ctx, object) {
-		queue.AddAfter(request, gather)
-	}
-}
-
-// gathers is how long an event of a Deployment's status or of a pod is gathered: as one that
-// tells of progress if nothing else could be told of the object before, nor can now.
-func gathers[T any](before, now T, progresses func(T) bool) time.Duration {
-	if progresses(before) && progresses(now) {
-		return progressGatherTime
-	}
-	return gatherTime
-}
-
-// gathersDeployment is gathers of a Deployment of which only the status has changed.
-func gathersDeployment(before, now client.Object) time.Duration {
-	was, isDeployment := before.(*appsv1.Deployment)
-	is, isDeploymentStill := now.(*appsv1.Deployment)
-	if !isDeployment || !isDeploymentStill || is.Status.AvailableReplicas < was.Status.AvailableReplicas || health.ReplacesPods(was) != health.ReplacesPods(is) {
-		return gatherTime
-	}
-	return gathers(was, is, health.Progresses)
-}
-
-// enqueueOfPods has the views of pods reconciled.
-func enqueueOfPods() handler.EventHandler {
-	return handler.Funcs{
-		CreateFunc: func(ctx context.Context, e event.CreateEvent, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {
-			if pod, isPod := e.Object.(*corev1.Pod); isPod {
-				addWithin(ctx, gathers(pod, pod, health.PodProgresses), pod, queue)
-			}
-		},
-		UpdateFunc: func(ctx context.Context, e event.UpdateEvent, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {
-			before, isPod := e.ObjectOld.(*corev1.Pod)
-			now, isPodStill := e.ObjectNew.(*corev1.Pod)
-			if !isPod || !isPodStill {
-				return
-			}
-			gather := gathers(before, now, health.PodProgresses)
-			addWithin(ctx, gather, before, queue)
-			addWithin(ctx, gather, now, queue)
-		},
-		DeleteFunc: func(ctx context.Context, e event.DeleteEvent, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {
-			addSoon(ctx, e.Object, queue)
 		},
 	}
 }
