@@ -85,20 +85,21 @@ func TestProgressIsGatheredLonger(t *testing.T) {
 			deployments.Update(t.Context(), event.UpdateEvent{ObjectOld: deployment(before), ObjectNew: deployment(now)}, q)
 		}
 	}
-	pod := func(change func(*corev1.PodStatus)) *corev1.Pod {
+	pod := func(change func(*corev1.Pod)) *corev1.Pod {
 		pod := &corev1.Pod{
 			ObjectMeta: metav1.ObjectMeta{Namespace: "docs", Name: "pod", Labels: generator.Labels("docs")}, Status: corev1.PodStatus{Phase: corev1.PodPending},
 		}
-		change(&pod.Status)
+		change(pod)
 		return pod
 	}
-	podIs := func(change func(*corev1.PodStatus)) func(dueQueue) {
+	podIs := func(change func(*corev1.Pod)) func(dueQueue) {
 		return func(q dueQueue) {
-			pods.Update(t.Context(), event.UpdateEvent{ObjectOld: pod(func(*corev1.PodStatus) {}), ObjectNew: pod(change)}, q)
+			pods.Update(t.Context(), event.UpdateEvent{ObjectOld: pod(func(*corev1.Pod) {}), ObjectNew: pod(change)}, q)
 		}
 	}
 	one := appsv1.DeploymentStatus{ObservedGeneration: 1, Replicas: 2, UpdatedReplicas: 2, AvailableReplicas: 1}
-	two, none, quota, late := one, one, one, one
+	two, none, quota, late, three := one, one, one, one, one
+	three.Replicas = 3
 	two.AvailableReplicas, none.AvailableReplicas = 2, 0
 	quota.Conditions = []appsv1.DeploymentCondition{{Type: appsv1.DeploymentReplicaFailure, Status: corev1.ConditionTrue, Message: "quota"}}
 	late.Conditions = []appsv1.DeploymentCondition{{Type: appsv1.DeploymentProgressing, Status: corev1.ConditionFalse, Reason: "ProgressDeadlineExceeded"}}
@@ -106,30 +107,32 @@ func TestProgressIsGatheredLonger(t *testing.T) {
 		happens func(dueQueue)
 		want    time.Duration
 	}{
-		"its rollout begins":      {status(appsv1.DeploymentStatus{}, none), progressGatherTime},
-		"one more is available":   {status(none, one), progressGatherTime},
-		"all are available":       {status(one, two), gatherTime},
-		"one isn't any more":      {status(two, one), gatherTime},
-		"one of the others isn't": {status(one, none), gatherTime},
-		"a quota is in the way":   {status(none, quota), gatherTime},
-		"a quota was in the way":  {status(quota, one), gatherTime},
-		"it takes too long":       {status(one, late), gatherTime},
+		"its rollout begins":           {status(appsv1.DeploymentStatus{}, none), progressGatherTime},
+		"one more is available":        {status(none, one), progressGatherTime},
+		"all are available":            {status(one, two), gatherTime},
+		"one isn't any more":           {status(two, one), gatherTime},
+		"one of the others isn't":      {status(one, none), gatherTime},
+		"the last of the earlier ends": {status(three, one), gatherTime},
+		"a quota is in the way":        {status(none, quota), gatherTime},
+		"a quota was in the way":       {status(quota, one), gatherTime},
+		"it takes too long":            {status(one, late), gatherTime},
 		"a pod is created": {func(q dueQueue) {
-			pods.Create(t.Context(), event.CreateEvent{Object: pod(func(*corev1.PodStatus) {})}, q)
+			pods.Create(t.Context(), event.CreateEvent{Object: pod(func(*corev1.Pod) {})}, q)
 		}, progressGatherTime},
 		"a pod is deleted": {func(q dueQueue) {
-			pods.Delete(t.Context(), event.DeleteEvent{Object: pod(func(*corev1.PodStatus) {})}, q)
+			pods.Delete(t.Context(), event.DeleteEvent{Object: pod(func(*corev1.Pod) {})}, q)
 		}, gatherTime},
-		"a pod runs":       {podIs(func(s *corev1.PodStatus) { s.Phase = corev1.PodRunning }), progressGatherTime},
-		"a pod has failed": {podIs(func(s *corev1.PodStatus) { s.Phase = corev1.PodFailed }), gatherTime},
-		"a pod is ready": {podIs(func(s *corev1.PodStatus) {
-			s.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
+		"a pod runs":       {podIs(func(p *corev1.Pod) { p.Status.Phase = corev1.PodRunning }), progressGatherTime},
+		"a pod ends":       {podIs(func(p *corev1.Pod) { p.DeletionTimestamp = new(metav1.Now()) }), gatherTime},
+		"a pod has failed": {podIs(func(p *corev1.Pod) { p.Status.Phase = corev1.PodFailed }), gatherTime},
+		"a pod is ready": {podIs(func(p *corev1.Pod) {
+			p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
 		}), gatherTime},
-		"a pod can't be scheduled": {podIs(func(s *corev1.PodStatus) {
-			s.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse}}
+		"a pod can't be scheduled": {podIs(func(p *corev1.Pod) {
+			p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse}}
 		}), gatherTime},
-		"a pod has no image":          {podIs(func(s *corev1.PodStatus) { s.ContainerStatuses = waitsFor("ErrImagePull") }), gatherTime},
-		"a pod waits for its volumes": {podIs(func(s *corev1.PodStatus) { s.ContainerStatuses = waitsFor("ContainerCreating") }), progressGatherTime},
+		"a pod has no image":          {podIs(func(p *corev1.Pod) { p.Status.ContainerStatuses = waitsFor("ErrImagePull") }), gatherTime},
+		"a pod waits for its volumes": {podIs(func(p *corev1.Pod) { p.Status.ContainerStatuses = waitsFor("ContainerCreating") }), progressGatherTime},
 	} {
 		t.Run(what, func(t *testing.T) {
 			q := dueQueue{due: map[string]time.Duration{}}

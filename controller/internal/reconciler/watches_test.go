@@ -285,14 +285,22 @@ func TestPodEventsOfNoInterestAreLeftOut(t *testing.T) {
 			p.ResourceVersion, p.Spec.NodeName = "2", "node"
 			p.Status.Conditions = []corev1.PodCondition{{Type: "PodScheduled", Status: "True"}}
 		}, false},
-		"it is ready":  {func(p *corev1.Pod) { p.Status.Conditions = []corev1.PodCondition{{Type: "Ready", Status: "True"}} }, true},
-		"it runs":      {func(p *corev1.Pod) { p.Status.Phase = "Running" }, true},
-		"it ends":      {func(p *corev1.Pod) { p.DeletionTimestamp = new(metav1.Now()) }, true},
-		"other labels": {func(p *corev1.Pod) { p.Labels = nil }, true},
+		"it is ready":         {func(p *corev1.Pod) { p.Status.Conditions = []corev1.PodCondition{{Type: "Ready", Status: "True"}} }, true},
+		"it runs":             {func(p *corev1.Pod) { p.Status.Phase = "Running" }, true},
+		"it ends":             {func(p *corev1.Pod) { p.DeletionTimestamp = new(metav1.Now()) }, true},
+		"other labels":        {func(p *corev1.Pod) { p.Labels = nil }, true},
+		"other pages":         {func(p *corev1.Pod) { p.Annotations = map[string]string{v1.RevisionAnnotation: "sha256:2"} }, true},
+		"another of its name": {func(p *corev1.Pod) { p.UID = "2" }, true},
+		"another owner": {func(p *corev1.Pod) {
+			p.OwnerReferences = []metav1.OwnerReference{{Kind: "ReplicaSet", Name: "theirs", UID: "2", Controller: new(true)}}
+		}, true},
 	} {
 		if got := faresOtherwise(event.UpdateEvent{ObjectOld: before, ObjectNew: pod(test.change)}); got != test.want {
 			t.Errorf("%s: %t, want %t", what, got, test.want)
 		}
+	}
+	if !faresOtherwise(event.UpdateEvent{ObjectOld: before, ObjectNew: before}) {
+		t.Error("what a resync tells is left out")
 	}
 }
 
