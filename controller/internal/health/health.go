@@ -71,8 +71,8 @@ func isOutdated(deployment *appsv1.Deployment, pod *corev1.Pod) bool {
 // LeftBehind names, after a view's other faults, a ReplicaSet whose pods serve earlier pages
 // though the Deployment knows of none to replace; empty if there is none. The garbage collector
 // misses that a Deployment was deleted if it is made again before it looks, as after an outage
-// of the API server. It means something only a while after a rollout: the Deployment and the
-// pods needn't be of the same moment.
+// of the API server, or that a ReplicaSet was, whose pods stay. It means something only a while
+// after a rollout: the Deployment and the pods needn't be of the same moment.
 func LeftBehind(deployment *appsv1.Deployment, pods []corev1.Pod) string {
 	if ReplacesPods(deployment) {
 		return ""
@@ -80,7 +80,9 @@ func LeftBehind(deployment *appsv1.Deployment, pods []corev1.Pod) string {
 	for i := range pods {
 		if pod := &pods[i]; pod.DeletionTimestamp == nil && isReady(pod) && isOutdated(deployment, pod) {
 			set := metav1.GetControllerOfNoCopy(pod).Name
-			return "; ReplicaSet " + set + " was left behind by a Deployment that is gone: kubectl delete replicaset " + set
+			hash := set[strings.LastIndex(set, "-")+1:]
+			return "; pods of ReplicaSet " + set + " were left behind, by a Deployment that is gone or with the ReplicaSet itself gone: " +
+				"kubectl delete replicaset --ignore-not-found " + set + " && kubectl delete pods --selector=" + appsv1.DefaultDeploymentUniqueLabelKey + "=" + hash
 		}
 	}
 	return ""

@@ -289,7 +289,8 @@ func TestExplain(t *testing.T) {
 }
 
 func TestLeftBehind(t *testing.T) {
-	const want = "; ReplicaSet viewer-docs-1 was left behind by a Deployment that is gone: kubectl delete replicaset viewer-docs-1"
+	const want = "; pods of ReplicaSet viewer-docs-1 were left behind, by a Deployment that is gone or with the ReplicaSet itself gone: " +
+		"kubectl delete replicaset --ignore-not-found viewer-docs-1 && kubectl delete pods --selector=pod-template-hash=1"
 	for name, test := range map[string]struct {
 		deployment *appsv1.Deployment
 		pod        corev1.Pod
