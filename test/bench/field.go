@@ -33,10 +33,13 @@ import (
 // field is where the controller is measured: a control plane with simulated nodes.
 type field struct {
 	*product.Product
-	views      int
-	controller *cluster.Component
-	metrics    string
-	profiles   string
+	views int
+	// perNamespace is how many views a namespace has at most: what Kubernetes does about a pod
+	// takes longer the more Services its namespace has.
+	perNamespace int
+	controller   *cluster.Component
+	metrics      string
+	profiles     string
 	// withoutViews is the resident memory of a controller without views; 0 if it wasn't measured.
 	withoutViews float64
 	loops        bareLoops
@@ -62,6 +65,9 @@ func (b *bench) inCluster() (err error) {
 	if b.clusterViews == 0 {
 		return nil
 	}
+	if b.perNamespace < 1 {
+		return fmt.Errorf("-per-namespace is %d, must be 1 or more", b.perNamespace)
+	}
 	ctx := context.Background()
 	ctrllog.SetLogger(logr.Discard()) // the client's, which would ask for one
 	measures, err := b.selected()
@@ -81,7 +87,7 @@ func (b *bench) inCluster() (err error) {
 			err = stop
 		}
 	}()
-	f := &field{views: b.clusterViews, loops: loops}
+	f := &field{views: b.clusterViews, perNamespace: b.perNamespace, loops: loops}
 	if f.Product, err = product.Install(ctx, c); err != nil {
 		return err
 	}
@@ -196,10 +202,30 @@ func inParallel(atOnce, n int, do func(i int) error) error {
 // parallel is how many requests at once a loop makes that somebody would write for speed.
 const parallel = 16
 
-// createViews makes the views of a namespace.
-func (f *field) createViews(ctx context.Context, namespace string, views int) error {
+// viewsPrefix begins the names of the namespaces of the views that are measured.
+const viewsPrefix = "views-"
+
+// namespaceOf is the namespace of the view of a number.
+func (f *field) namespaceOf(i int) string {
+	return viewsPrefix + strconv.Itoa(i/f.perNamespace)
+}
+
+// viewNamespaces are the namespaces of all views.
+func (f *field) viewNamespaces() []string {
+	var names []string
+	for i := 0; i < f.views; i += f.perNamespace {
+		names = append(names, f.namespaceOf(i))
+	}
+	return names
+}
+
+// inViews keeps the requests for the views that are measured, and for their objects.
+func inViews(r cluster.Request) bool { return strings.HasPrefix(r.Namespace, viewsPrefix) }
+
+// createViews makes views, each in the namespace of its number.
+func (f *field) createViews(ctx context.Context, views int, namespaceOf func(i int) string) error {
 	return inParallel(parallel, views, func(i int) error {
-		view, err := viewOf(i, namespace)
+		view, err := viewOf(i, namespaceOf(i))
 		if err != nil {
 			return err
 		}
@@ -254,7 +280,7 @@ func (f *field) listen() (err error) {
 
 // allReady waits until all views are.
 func (f *field) allReady(ctx context.Context) error {
-	return f.allReadyIn(ctx, "views", f.views)
+	return f.allReadyIn(ctx, metav1.NamespaceAll, f.views)
 }
 
 // until waits for what takes minutes on a busy machine. It looks seldom: a list of all

@@ -43,6 +43,7 @@ func main() {
 	flag.StringVar(&b.book, "book", "", "the source folder of a large mdBook; the measures of one are left out without it")
 	flag.IntVar(&b.views, "views", 1000, "how many views are expanded")
 	flag.IntVar(&b.clusterViews, "cluster-views", 1000, "how many views the controller is measured with; 0 leaves it out")
+	flag.IntVar(&b.perNamespace, "per-namespace", 500, "how many of them a namespace has at most")
 	flag.DurationVar(&b.outage, "outage", 20*time.Second, "how long the controller has no API server")
 	flag.StringVar(&b.only, "only", "", "measures of the controller, comma-separated, that aren't left out: "+strings.Join(measureNames(), ", ")+"; all if empty")
 	flag.StringVar(&b.profiles, "profiles", "", "a folder that gets profiles of the controller: of its processors until all views are Ready, and of its heap then; none if empty")
@@ -83,6 +84,7 @@ type bench struct {
 	fn, kustomize, book string
 	views, runs         int
 	clusterViews        int
+	perNamespace        int
 	outage              time.Duration
 	resultsFile         string
 	only, profiles      string

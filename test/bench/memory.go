@@ -54,7 +54,7 @@ func (b *bench) controllerMemory(ctx context.Context, f *field) error {
 		}
 	}
 	view := &v1.MarkdownView{}
-	if err := f.Client.Get(ctx, client.ObjectKey{Namespace: "views", Name: "view-0"}, view); err != nil {
+	if err := f.Client.Get(ctx, client.ObjectKey{Namespace: f.namespaceOf(0), Name: "view-0"}, view); err != nil {
 		return err
 	}
 	document, err := json.Marshal(view)

@@ -30,7 +30,7 @@ func (b *bench) neighbours(ctx context.Context, f *field) error {
 	if err := f.namespaces(ctx, "quiet", "failing"); err != nil {
 		return err
 	}
-	alone, err := f.newViews(ctx, "alone")
+	alone, aloneBare, err := f.newViews(ctx, "alone")
 	if err != nil {
 		return err
 	}
@@ -42,18 +42,18 @@ func (b *bench) neighbours(ctx context.Context, f *field) error {
 	defer cancel()
 	var making sync.WaitGroup
 	making.Go(func() {
-		_ = f.createViews(ctx, "failing", failing) // what is made then is enough
+		_ = f.createViews(ctx, failing, func(int) string { return "failing" }) // what is made then is enough
 		f.keepChanging(ctx, "failing", failing)
 	})
-	beside, err := f.newViews(ctx, "beside")
+	beside, besideBare, err := f.newViews(ctx, "beside")
 	if err != nil {
 		return err
 	}
 	cancel()
 	making.Wait()
 	ctx = context.WithoutCancel(ctx)
-	b.percentiles(f, "a new view until its children exist", alone, "")
-	b.percentiles(f, fmt.Sprintf("a new view beside %d failing ones of another namespace", failing), beside, "p99 < 1 s")
+	b.percentiles(f, "a new view until its children exist / applying them", alone, aloneBare, "")
+	b.percentiles(f, fmt.Sprintf("a new view beside %d failing ones of another namespace / applying its objects", failing), beside, besideBare, "p99 < 1 s")
 	for _, namespace := range []string{"failing", "quiet"} {
 		if err := f.drop(ctx, namespace); err != nil {
 			return err
@@ -96,18 +96,28 @@ func (f *field) keepChanging(ctx context.Context, namespace string, views int) {
 }
 
 // newViews makes views one after the other, and returns how long each took until all of
-// its children existed.
-func (f *field) newViews(ctx context.Context, prefix string) ([]time.Duration, error) {
-	var took []time.Duration
+// its children existed, and how long it takes to apply such objects without a view.
+func (f *field) newViews(ctx context.Context, prefix string) (took, bare []time.Duration, err error) {
 	for i := range newViews {
 		view, err := viewOf(i, "quiet")
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		view.Name = fmt.Sprintf("%s-%d", prefix, i)
+		view.Name = fmt.Sprintf("%s-bare-%d", prefix, i)
+		objects, err := objectsOf(view)
+		if err != nil {
+			return nil, nil, err
+		}
 		began := time.Now()
+		if err := f.applyBare(ctx, objects); err != nil {
+			return nil, nil, err
+		}
+		bare = append(bare, time.Since(began))
+
+		view.Name = fmt.Sprintf("%s-%d", prefix, i)
+		began = time.Now()
 		if err := f.Client.Create(ctx, view); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		err = wait.PollUntilContextTimeout(ctx, 5*time.Millisecond, 5*time.Minute, true, func(ctx context.Context) (bool, error) {
 			// It is made last.
@@ -118,9 +128,9 @@ func (f *field) newViews(ctx context.Context, prefix string) ([]time.Duration, e
 			return err == nil, err
 		})
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", view.Name, err)
+			return nil, nil, fmt.Errorf("%s: %w", view.Name, err)
 		}
 		took = append(took, time.Since(began))
 	}
-	return took, nil
+	return took, bare, nil
 }

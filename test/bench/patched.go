@@ -139,7 +139,7 @@ func (f *field) made(ctx context.Context, namespace string, document func(int) s
 }
 
 func (f *field) allReadyIn(ctx context.Context, namespace string, views int) error {
-	return f.until(ctx, "the views in "+namespace+" to be Ready", func() (string, error) {
+	return f.until(ctx, "the views to be Ready", func() (string, error) {
 		var list v1.MarkdownViewList
 		if err := f.Client.List(ctx, &list, client.InNamespace(namespace)); err != nil {
 			return "", err

@@ -59,29 +59,36 @@ func (b *bench) repairs(ctx context.Context, f *field) error {
 	for _, d := range drifts {
 		var took []time.Duration
 		for i := range min(repairsOfEach, f.views) {
-			t, err := f.repair(ctx, d, fmt.Sprintf("%sview-%d", d.object, i))
+			t, err := f.repair(ctx, d, i)
 			if err != nil {
 				return fmt.Errorf("%s of view-%d: %w", d.name, i, err)
 			}
 			took = append(took, t)
 		}
-		b.percentiles(f, fmt.Sprintf("repair of %s", d.name), took, "p99 < 1 s")
+		b.percentiles(f, fmt.Sprintf("repair of %s", d.name), took, nil, "p99 < 1 s")
 	}
 	return f.allReady(ctx)
 }
 
-// percentiles adds the median and the 99th percentile of what something took.
-func (b *bench) percentiles(f *field, what string, took []time.Duration, goal string) {
-	slices.Sort(took)
+// percentiles adds the median and the 99th percentile of what something took, and of a
+// baseline unless that is nil.
+func (b *bench) percentiles(f *field, what string, took, baseline []time.Duration, goal string) {
+	at := func(durations []time.Duration, percent int) figure {
+		if durations == nil {
+			return figure{}
+		}
+		slices.Sort(durations)
+		return duration(durations[len(durations)*percent/100])
+	}
 	b.results.add(
-		f.row(what+", p50", duration(took[len(took)/2]), figure{}, ""),
-		f.row(fmt.Sprintf("%s, p99 of %d", what, len(took)), duration(took[len(took)*99/100]), figure{}, goal))
+		f.row(what+", p50", at(took, 50), at(baseline, 50), ""),
+		f.row(fmt.Sprintf("%s, p99 of %d", what, len(took)), at(took, 99), at(baseline, 99), goal))
 }
 
-// repair changes an object and returns how long that lasted.
-func (f *field) repair(ctx context.Context, d drift, name string) (time.Duration, error) {
+// repair changes an object of the view of a number, and returns how long that lasted.
+func (f *field) repair(ctx context.Context, d drift, view int) (time.Duration, error) {
 	object := d.kind()
-	key := client.ObjectKey{Namespace: "views", Name: name}
+	key := client.ObjectKey{Namespace: f.namespaceOf(view), Name: fmt.Sprintf("%sview-%d", d.object, view)}
 	if err := f.Client.Get(ctx, key, object); err != nil {
 		return 0, err
 	}

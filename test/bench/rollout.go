@@ -45,7 +45,7 @@ func (b *bench) rolloutOfAll(ctx context.Context, f *field) error {
 		return err
 	}
 	began := time.Now()
-	release := &field{Product: next, views: f.views}
+	release := &field{Product: next, views: f.views, perNamespace: f.perNamespace}
 	if err := release.start(ctx, "next-release", fmt.Sprintf("--concurrent-rollouts=%d", rolloutsAtOnce)); err != nil {
 		return err
 	}
@@ -85,8 +85,8 @@ func (b *bench) rolloutOfAll(ctx context.Context, f *field) error {
 		return fmt.Errorf("%d of %d Deployments were rolled out", len(rolled), f.views)
 	}
 	what := fmt.Sprintf("another default viewer, %d rollouts at once: ", rolloutsAtOnce)
-	b.percentiles(f, what+"a view's rollout", own, "")
-	b.percentiles(f, what+"not Ready beyond its own rollout", beyond, "p99 < 1 s")
+	b.percentiles(f, what+"a view's rollout", own, nil, "")
+	b.percentiles(f, what+"not Ready beyond its own rollout", beyond, nil, "p99 < 1 s")
 	b.results.add(
 		f.row(what+"until all have it", duration(time.Since(began)), figure{}, ""),
 		f.row(what+"views not Ready at once, at most", number(most), number(rolloutsAtOnce), "≤ 1"),
@@ -157,7 +157,7 @@ func (f *field) watchReadiness(ctx context.Context) (*readiness, error) {
 		return nil, err
 	}
 	r := &readiness{since: map[string]time.Time{}, outages: map[string]time.Duration{}}
-	if r.watch, err = c.Watch(ctx, &v1.MarkdownViewList{}, client.InNamespace("views")); err != nil {
+	if r.watch, err = c.Watch(ctx, &v1.MarkdownViewList{}); err != nil {
 		return nil, err
 	}
 	r.ended.Go(func() {

@@ -141,7 +141,7 @@ func (b *bench) apiOutage(ctx context.Context, f *field) error {
 	if err != nil {
 		return err
 	}
-	healed, err := f.repair(ctx, drifts[2], "viewer-view-0")
+	healed, err := f.repair(ctx, drifts[2], 0)
 	if err != nil {
 		return err
 	}
