@@ -23,6 +23,9 @@ type workerShares struct {
 	busy   int
 	held   map[string]int
 	parked map[string]*parkedViews
+	// woken are views that were woken and haven't come yet, and wokenOf how many of a namespace.
+	woken   map[types.NamespacedName]bool
+	wokenOf map[string]int
 }
 
 // turnsOfNew is how many new views are woken before one that is looked at again.
@@ -69,6 +72,7 @@ func newWorkerShares(workers int) *workerShares {
 	return &workerShares{
 		workers: workers, wake: make(chan event.GenericEvent, 1024),
 		held: map[string]int{}, parked: map[string]*parkedViews{},
+		woken: map[types.NamespacedName]bool{}, wokenOf: map[string]int{},
 	}
 }
 
@@ -79,24 +83,27 @@ func (w *workerShares) acquire(view types.NamespacedName, isNew bool) bool {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if !w.available(view.Namespace) {
-		if w.parked[view.Namespace] == nil {
-			w.parked[view.Namespace] = &parkedViews{known: map[types.NamespacedName]bool{}}
-		}
-		w.parked[view.Namespace].add(view, isNew)
-		return false
+	wasWoken := w.woken[view]
+	if wasWoken {
+		delete(w.woken, view)
+		decrement(w.wokenOf, view.Namespace)
 	}
-	w.busy++
-	w.held[view.Namespace]++
-	return true
+	if w.held[view.Namespace] < w.workers-w.busy {
+		w.busy++
+		w.held[view.Namespace]++
+		return true
+	}
+	if w.parked[view.Namespace] == nil {
+		w.parked[view.Namespace] = &parkedViews{known: map[types.NamespacedName]bool{}}
+	}
+	w.parked[view.Namespace].add(view, isNew)
+	if wasWoken {
+		w.wakeParked() // another namespace may have what this one can't
+	}
+	return false
 }
 
-// available reports whether a namespace may have one more worker. The lock is held.
-func (w *workerShares) available(namespace string) bool {
-	return w.held[namespace] < w.workers-w.busy
-}
-
-// release gives a worker back, and wakes a view of each namespace that may have it.
+// release gives a worker back, and wakes who may have it.
 func (w *workerShares) release(namespace string) {
 	if w == nil {
 		return
@@ -104,20 +111,35 @@ func (w *workerShares) release(namespace string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.busy--
-	if w.held[namespace]--; w.held[namespace] == 0 {
-		delete(w.held, namespace)
-	}
-	for waiting, views := range w.parked {
-		if !w.available(waiting) {
+	decrement(w.held, namespace)
+	w.wakeParked()
+}
+
+// wakeParked wakes a view of each namespace that may have one more worker, when those that
+// were woken before have come: otherwise each worker that is free had one of every namespace
+// come, all but one of them to be parked again. The lock is held.
+func (w *workerShares) wakeParked() {
+	for namespace, views := range w.parked {
+		if w.held[namespace]+w.wokenOf[namespace] >= w.workers-w.busy-len(w.woken) {
 			continue
 		}
+		view := (*views.next())[0]
 		select {
-		case w.wake <- wakeUp((*views.next())[0]):
+		case w.wake <- wakeUp(view):
 		default:
 			return // full: what is in it leads to more releases
 		}
+		w.woken[view] = true
+		w.wokenOf[namespace]++
 		if views.removeNext(); len(views.known) == 0 {
-			delete(w.parked, waiting)
+			delete(w.parked, namespace)
 		}
+	}
+}
+
+// decrement counts down, and forgets what comes to nothing.
+func decrement(counts map[string]int, key string) {
+	if counts[key]--; counts[key] == 0 {
+		delete(counts, key)
 	}
 }

@@ -101,6 +101,51 @@ func TestParkedViewsAllGetTheirTurn(t *testing.T) {
 	}
 }
 
+// TestNoMoreAreWokenThanHaveAWorker has views of many namespaces wait for the same worker.
+func TestNoMoreAreWokenThanHaveAWorker(t *testing.T) {
+	w := newWorkerShares(2)
+	name := func(namespace int) types.NamespacedName {
+		return types.NamespacedName{Namespace: fmt.Sprint(namespace), Name: "docs"}
+	}
+	for i := range 20 {
+		w.acquire(name(i), true)
+	}
+	if w.busy != 2 || len(w.parked) != 18 {
+		t.Fatalf("%d are busy, and %d namespaces wait", w.busy, len(w.parked))
+	}
+	w.release("0")
+	if len(w.wake) != 1 {
+		t.Fatalf("%d views are woken for one worker", len(w.wake))
+	}
+	w.release("1")
+	if len(w.wake) != 2 {
+		t.Fatalf("%d views are woken for two workers", len(w.wake))
+	}
+	// Others were quicker than those that were woken, and are done before these come.
+	first, second := client.ObjectKeyFromObject((<-w.wake).Object), client.ObjectKeyFromObject((<-w.wake).Object)
+	for i := range 2 {
+		w.acquire(name(i), true)
+	}
+	w.acquire(first, true)
+	if len(w.wake) != 0 {
+		t.Error("one is woken while there is no worker")
+	}
+	w.release("0")
+	if len(w.wake) != 0 {
+		t.Error("one is woken for the worker that another one comes for")
+	}
+	// That one's namespace has as many as it may have.
+	w.acquire(types.NamespacedName{Namespace: second.Namespace, Name: "other"}, true)
+	w.release("1")
+	w.acquire(second, true)
+	if len(w.wake) != 1 {
+		t.Errorf("%d are woken for the worker that who was woken may not have", len(w.wake))
+	}
+	if len(w.woken) != 1 || len(w.wokenOf) != 1 {
+		t.Errorf("noted as woken: %v, %v", w.woken, w.wokenOf)
+	}
+}
+
 // TestNewViewsComeFirst parks views that were looked at before and then new ones.
 func TestNewViewsComeFirst(t *testing.T) {
 	w := newWorkerShares(2)
@@ -113,8 +158,9 @@ func TestNewViewsComeFirst(t *testing.T) {
 	var got []string
 	for len(w.parked) > 0 {
 		w.release("docs")
-		got = append(got, (<-w.wake).Object.GetName())
-		park("busy")
+		next := client.ObjectKeyFromObject((<-w.wake).Object)
+		got = append(got, next.Name)
+		w.acquire(next, false)
 	}
 	want := []string{"new-1", "new-2", "new-3", "old-1", "new-4", "new-5", "new-6", "old-2", "new-7"}
 	if !slices.Equal(got, want) {
