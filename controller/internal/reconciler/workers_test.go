@@ -146,6 +146,20 @@ func TestNoMoreAreWokenThanHaveAWorker(t *testing.T) {
 	}
 }
 
+// TestWhoIsWokenCountsForItsNamespace has a view be on its way to the worker that it was woken for.
+func TestWhoIsWokenCountsForItsNamespace(t *testing.T) {
+	w := newWorkerShares(2)
+	for i := range 3 {
+		w.acquire(types.NamespacedName{Namespace: "hostile", Name: fmt.Sprint(i)}, true)
+	}
+	w.release("hostile")
+	w.acquire(types.NamespacedName{Namespace: "quiet", Name: "docs"}, true)
+	w.release("quiet")
+	if len(w.wake) != 1 {
+		t.Errorf("%d views of a namespace are woken, which would have all workers", len(w.wake))
+	}
+}
+
 // TestNewViewsComeFirst parks views that were looked at before and then new ones.
 func TestNewViewsComeFirst(t *testing.T) {
 	w := newWorkerShares(2)
