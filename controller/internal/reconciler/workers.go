@@ -1,6 +1,7 @@
 package reconciler
 
 import (
+	"slices"
 	"sync"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -68,6 +69,12 @@ func (p *parkedViews) removeNext() {
 	*from = (*from)[1:]
 }
 
+func (p *parkedViews) remove(view types.NamespacedName) {
+	isView := func(other types.NamespacedName) bool { return other == view }
+	delete(p.known, view)
+	p.fresh, p.again = slices.DeleteFunc(p.fresh, isView), slices.DeleteFunc(p.again, isView)
+}
+
 func newWorkerShares(workers int) *workerShares {
 	return &workerShares{
 		workers: workers, wake: make(chan event.GenericEvent, 1024),
@@ -91,6 +98,7 @@ func (w *workerShares) acquire(view types.NamespacedName, isNew bool) bool {
 	if w.held[view.Namespace] < w.workers-w.busy {
 		w.busy++
 		w.held[view.Namespace]++
+		w.unpark(view)
 		return true
 	}
 	if w.parked[view.Namespace] == nil {
@@ -101,6 +109,18 @@ func (w *workerShares) acquire(view types.NamespacedName, isNew bool) bool {
 		w.wakeParked() // another namespace may have what this one can't
 	}
 	return false
+}
+
+// unpark has a view not be woken that has come by itself: it couldn't come again before it is
+// done, and would hold up those that are to be woken after it. The lock is held.
+func (w *workerShares) unpark(view types.NamespacedName) {
+	views := w.parked[view.Namespace]
+	if views == nil || !views.known[view] {
+		return
+	}
+	if views.remove(view); len(views.known) == 0 {
+		delete(w.parked, view.Namespace)
+	}
 }
 
 // release gives a worker back, and wakes who may have it.

@@ -146,6 +146,33 @@ func TestNoMoreAreWokenThanHaveAWorker(t *testing.T) {
 	}
 }
 
+// TestWhoIsAtWorkIsNotWoken has a parked view come by itself, and still be at work when the next
+// one is to be woken.
+func TestWhoIsAtWorkIsNotWoken(t *testing.T) {
+	w := newWorkerShares(4)
+	come := func(name string, want bool) {
+		t.Helper()
+		if got := w.acquire(types.NamespacedName{Namespace: "docs", Name: name}, true); got != want {
+			t.Fatalf("%s gets a worker: %t", name, got)
+		}
+	}
+	come("first", true)
+	come("second", true)
+	come("third", false)
+	come("fourth", false)
+	w.release("docs")
+	if got := (<-w.wake).Object.GetName(); got != "third" {
+		t.Fatalf("%s is woken", got)
+	}
+	come("fourth", true)
+	w.release("docs")
+	come("third", true)
+	w.release("docs")
+	if len(w.wake) > 0 || len(w.woken) > 0 || len(w.parked) > 0 {
+		t.Errorf("%d are woken, noted as woken: %v, parked: %v", len(w.wake), w.woken, w.parked)
+	}
+}
+
 // TestWhoIsWokenCountsForItsNamespace has a view be on its way to the worker that it was woken for.
 func TestWhoIsWokenCountsForItsNamespace(t *testing.T) {
 	w := newWorkerShares(2)
