@@ -42,15 +42,17 @@ RUN ?=
 .PHONY: run
 run: environment ## Show the controller at work on a control plane of its own, until Ctrl-C. RUN=node|simulated chooses. Downloads or builds Kubernetes, the first time.
 	@case '$(RUN)' in '' | node | simulated) ;; *) echo 'RUN=$(RUN): it may be node or simulated, or unset, which takes node where that can be had' >&2; exit 1 ;; esac
-	@$(MAKE) --no-print-directory --jobs=4 run-controlplane run-programs bin/kustomize
+	@go -C test build -o "$(CURDIR)/bin/run/" ./cluster/cmd/build
+	@$(MAKE) --no-print-directory --jobs=2 run-controlplane run-programs
 	@cd test && RUN='$(RUN)' exec "$(CURDIR)/bin/run/demo"
 
-# What it takes, made at the same time: while one is downloaded, others are compiled.
+# What it takes, made at the same time: while one is downloaded, the other is compiled. Go
+# commands that run at the same time compile what they share once each.
 .PHONY: run-controlplane run-programs
 run-controlplane:
-	@cd test && go run ./cluster/cmd/build controlplane >/dev/null
+	@cd test && "$(CURDIR)/bin/run/build" controlplane >/dev/null
 run-programs:
-	@cd test && go run ./cluster/cmd/build run "$(CURDIR)/bin/run"
+	@cd test && "$(CURDIR)/bin/run/build" run "$(CURDIR)/bin/run"
 
 ##@ Development
 
@@ -142,8 +144,9 @@ VIEWS ?=
 
 .PHONY: bench
 bench: $(if $(VIEWS),controlplane,build-fn bin/kustomize) ## Measure function and controller against baselines of the same run; takes minutes. VIEWS=10000: the controller, with as many views, in about an hour.
+	@book='$(BENCH_BOOK)'; [[ $$book == /* || -z $$book ]] || book=$$PWD/$$book; \
 	go -C test run ./bench -results "$(CURDIR)/bench.json" \
-	  $(if $(VIEWS),-cluster-views $(VIEWS) -outage 5m,-fn "$(CURDIR)/bin/fn" -kustomize "$(CURDIR)/bin/kustomize" -book '$(BENCH_BOOK)')
+	  $(if $(VIEWS),-cluster-views $(VIEWS) -outage 5m,-fn "$(CURDIR)/bin/fn" -kustomize "$(CURDIR)/bin/kustomize" -book "$$book")
 
 # With KUBECONFIG the tests use that cluster; docs/e2e.md has the variables that
 # say which images it can pull.
@@ -218,7 +221,7 @@ bin/%: tools/%/go.mod tools/%/go.sum
 	@touch $@
 
 .PHONY: mdbook
-mdbook: bin/mdbook ## Fetch the pinned mdBook into bin/, with which MDBOOK=bin/mdbook has tests compare.
+mdbook: bin/mdbook ## Fetch the pinned mdBook into bin/; with its absolute path in MDBOOK, tests compare with it.
 
 # It isn't written in Go.
 bin/mdbook: tools/mdbook/requirements.txt

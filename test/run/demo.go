@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -34,15 +35,16 @@ type demo struct {
 	controller *cluster.Component
 	nodes      nodes
 	bin        string // the first folder on the steps' PATH
-	book       string // where a book is served; empty if none is
+	book       book
+	unwatch    func() // ends what watch has begun
 	// ending ends what the steps have left running, in reverse order.
 	ending []func()
 }
 
-// build builds or downloads what isn't there yet, at the same time.
+// build builds or downloads what isn't there yet, at the same time, but for kustomize: no
+// book has to wait for it.
 func (d *demo) build(ctx context.Context) error {
 	commands := []string{
-		"make --no-print-directory bin/kustomize",
 		"CGO_ENABLED=0 go build -ldflags '-s -w' -o " + productPrograms + "/ ./fn ./controller",
 	}
 	cached := []func(context.Context, build.Log) (string, error){build.ControlPlane, build.Supervisor}
@@ -110,6 +112,10 @@ func (d *demo) applyInline(ctx context.Context) error {
 	return d.shell(ctx, "kubectl apply -f examples/inline/markdownview.yaml")
 }
 
+func (d *demo) buildKustomize(ctx context.Context) error {
+	return d.shell(ctx, "make --no-print-directory bin/kustomize")
+}
+
 func (d *demo) applyBuilt(ctx context.Context) error {
 	return d.shell(ctx,
 		"kubectl create namespace operations",
@@ -135,15 +141,16 @@ func (d *demo) watch(ctx context.Context) error {
 		stop()
 		return err
 	}
-	d.ending = append(d.ending, func() {
+	d.unwatch = sync.OnceFunc(func() {
 		stop()
 		_ = watch.Wait() // it was told to end
 	})
+	d.ending = append(d.ending, d.unwatch)
 	return nil
 }
 
 func (d *demo) healthy(ctx context.Context) error {
-	defer d.end()
+	defer d.unwatch()
 	err := d.shell(ctx,
 		"kubectl wait --for=condition=Ready mdview --all --all-namespaces --timeout=2m",
 		"kubectl rollout status deployment/staging-viewer-handbook --namespace docs-staging --timeout=2m",
@@ -173,11 +180,15 @@ func (d *demo) repaired(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return d.shell(ctx, events,
+	err = d.shell(ctx, events,
 		"kubectl get deployment viewer-hello --output=jsonpath='{..image}{\"\\n\"}'",
 		"kubectl wait --for=condition=Ready mdview/hello",
 		"kubectl get mdview --all-namespaces",
 	)
+	if err != nil || d.book == (book{}) {
+		return err
+	}
+	return d.answers(ctx)
 }
 
 // shell runs commands that a reader can run too, in the repository's folder, and

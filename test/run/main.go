@@ -89,18 +89,21 @@ func (d *demo) show(ctx context.Context) error {
 		{"starting the controller, with just these rights", d.startController},
 		{"watching MarkdownViews", d.watch},
 		{"applying a MarkdownView with its pages in it: examples/inline", d.applyInline},
+	}
+	switch {
+	case d.nodes.kind == realNode:
+		steps = append(steps, step{"connecting to its book", d.forward})
+	case d.mdbook() != "":
+		steps = append(steps, step{"serving its book on this machine", d.serve})
+	}
+	steps = append(steps, []step{
+		{"providing kustomize", d.buildKustomize},
 		{"applying one with its pages in a ConfigMap, as kustomize builds them: examples/controller", d.applyBuilt},
 		{"applying what the function renders, for which no controller is needed: examples/folder", d.applyRendered},
 		{"waiting for the MarkdownViews to become Healthy", d.healthy},
 		{"breaking a Deployment, as a person might", d.breakDeployment},
 		{"waiting for its repair", d.repaired},
-	}
-	switch {
-	case d.nodes.kind == realNode:
-		steps = append(steps, step{"connecting to the book of hello", d.forward})
-	case d.mdbook() != "":
-		steps = append(steps, step{"serving the book of hello on this machine", d.serve})
-	}
+	}...)
 	return d.steps(ctx, steps)
 }
 

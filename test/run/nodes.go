@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -109,8 +108,13 @@ func (d *demo) startNode(ctx context.Context) error {
 
 // podsAre says what the pods are, for the farewell.
 func (d *demo) podsAre() string {
-	if d.nodes.kind == realNode {
-		return "The pods are real: kubectl get pods -A. Those of hello serve their book here:\n" + d.book
+	const simulated = "The nodes are simulated: pods \"run\" as soon as they are scheduled. "
+	switch {
+	case d.nodes.kind == realNode:
+		return "The pods are real: kubectl get pods -A. Those of hello serve their book here:\n" + d.book.address
+	case d.book == (book{}):
+		return simulated + fetchIt
+	default:
+		return simulated + "What those of hello\nwould serve, as examples/inline/markdownview.yaml has it, is served on this machine,\nand follows that file: " + d.book.address
 	}
-	return "The nodes are simulated: pods \"run\" as soon as they are scheduled. " + cmp.Or(d.book, fetchIt)
 }

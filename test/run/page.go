@@ -14,6 +14,12 @@ import (
 	"github.com/zoetrope/markdown-view/test/cluster/supervise"
 )
 
+// book is one that is served; the zero book if none is.
+type book struct {
+	address string
+	log     string // of the program that serves it
+}
+
 // mdbook is where mdBook is; empty if it isn't at hand, and the last words say how to get it.
 func (d *demo) mdbook() string {
 	for _, name := range []string{filepath.Join(d.repository, "bin", "mdbook"), "mdbook"} {
@@ -59,9 +65,8 @@ func (d *demo) serve(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	address := "http://127.0.0.1:" + port + "/"
-	d.book = "What those of hello\nwould serve, as examples/inline/markdownview.yaml has it, is served on this machine,\nand follows that file: " + address
-	return d.answers(ctx, address, process.LogFile())
+	d.book = book{"http://127.0.0.1:" + port + "/", process.LogFile()}
+	return d.announce(ctx)
 }
 
 // forward has kubectl connect a port of this machine to the pods of a view. kubectl ends with
@@ -96,23 +101,32 @@ func (d *demo) forward(ctx context.Context) error {
 			}
 		}
 	}()
-	d.book = "http://127.0.0.1:" + port + "/"
-	return d.answers(ctx, d.book, log.Name())
+	d.book = book{"http://127.0.0.1:" + port + "/", log.Name()}
+	return d.announce(ctx)
 }
 
-// answers waits until a page is at an address. The log is of the program that serves it.
-func (d *demo) answers(ctx context.Context, address, log string) error {
+// announce says where the book is served, once a page is there.
+func (d *demo) announce(ctx context.Context) error {
+	if err := d.answers(ctx); err != nil {
+		return err
+	}
+	fmt.Println("  the book of hello is at " + d.book.address)
+	return nil
+}
+
+// answers waits until a page is where the book is served.
+func (d *demo) answers(ctx context.Context) error {
 	return d.until(ctx, "the page", func() string {
-		request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+		request, err := http.NewRequestWithContext(ctx, http.MethodGet, d.book.address, nil)
 		if err != nil {
 			return err.Error()
 		}
 		response, err := http.DefaultClient.Do(request)
 		if err != nil {
-			return fmt.Sprintf("%v; see %s", err, log)
+			return fmt.Sprintf("%v; see %s", err, d.book.log)
 		}
 		if err := response.Body.Close(); err != nil || response.StatusCode != http.StatusOK {
-			return fmt.Sprintf("%s answers %s", address, response.Status)
+			return fmt.Sprintf("%s answers %s", d.book.address, response.Status)
 		}
 		return ""
 	})

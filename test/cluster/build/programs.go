@@ -14,7 +14,6 @@ import (
 
 	"golang.org/x/mod/modfile"
 	"golang.org/x/mod/semver"
-	"golang.org/x/sync/errgroup"
 )
 
 // StagesFile is the file beside the programs that tells kwok what becomes of
@@ -91,26 +90,27 @@ func Supervisor(ctx context.Context, log Log) (string, error) {
 	return filepath.Join(bin, "supervisor"), err
 }
 
-// Run builds into a folder what make run runs: the product's programs and the demo. Whatever
-// takes longer than a few seconds is logged.
+// Run builds into a folder what make run runs: the product's programs, and then the demo, of
+// which little is left to be compiled. At the same time each would compile what both need.
+// Whatever takes longer than a few seconds is logged.
 func Run(ctx context.Context, folder string, log Log) error {
 	repository, err := Repository()
 	if err != nil {
 		return err
 	}
-	group, ctx := errgroup.WithContext(ctx)
 	for _, r := range []struct {
 		recipe
 		args []string
 	}{
-		{recipe{name: "product", module: repository}, []string{"build", "-v", "-buildvcs=false", "-o", folder + string(filepath.Separator), "./fn", "./controller"}},
-		{recipe{name: "demo", module: filepath.Join(repository, "test")}, []string{"build", "-v", "-buildvcs=false", "-o", filepath.Join(folder, "demo"), "./run"}},
+		{recipe{name: "product", module: repository}, []string{"-o", folder + string(filepath.Separator), "./fn", "./controller"}},
+		{recipe{name: "demo", module: filepath.Join(repository, "test")}, []string{"-o", filepath.Join(folder, "demo"), "./run"}},
 	} {
-		group.Go(func() error {
-			return r.goCommand(ctx, r.args, io.Discard, &work{what: r.name + ": compiling", log: log, began: time.Now()})
-		})
+		args := append([]string{"build", "-v", "-buildvcs=false", "-ldflags", "-s -w"}, r.args...)
+		if err := r.goCommand(ctx, args, io.Discard, &work{what: r.name + ": compiling", log: log, began: time.Now()}); err != nil {
+			return err
+		}
 	}
-	return group.Wait()
+	return nil
 }
 
 // Crane returns the path of the program that serves and fills a registry.
