@@ -11,6 +11,7 @@ import (
 	"github.com/pelletier/go-toml/v2/unstable"
 
 	"github.com/zoetrope/markdown-view/generator/diagnostic"
+	"github.com/zoetrope/markdown-view/generator/spelling"
 )
 
 // keys are the keys of a table of book.toml: each a keys, for a table, or a kind.
@@ -139,17 +140,25 @@ func (c *checker) table(prefix string, table map[string]any, known keys) {
 				c.fault(key, fmt.Sprintf("%s is %.40q, mdBook 0.5 knows only %s", key, s, strings.Join(want, ", ")))
 			}
 		default:
-			c.unknown(key)
+			c.unknown(key, name, known)
 		}
 	}
 }
 
-func (c *checker) unknown(key string) {
+// unknown notes a key of a table that isn't one of the known.
+func (c *checker) unknown(key, name string, known keys) {
 	message := fmt.Sprintf("mdBook 0.5 doesn't know the key %.120s", key)
 	if hint := removedKeys[key]; hint != "" {
-		message += ", which mdBook 0.4 had: " + hint
+		c.fault(key, message+", which mdBook 0.4 had: "+hint)
+		return
 	}
 	c.fault(key, message)
+	c.faults[len(c.faults)-1].hint = func() string {
+		if nearest := spelling.Nearest(name, sortedKeys(known)); nearest != "" {
+			return fmt.Sprintf(": did you mean %q?", nearest)
+		}
+		return ""
+	}
 }
 
 func (c *checker) fault(key, message string) {
@@ -160,7 +169,7 @@ func (c *checker) fault(key, message string) {
 	} else {
 		message += "; it doesn't start"
 	}
-	c.faults = append(c.faults, placed{at, diagnostic.Problem{Severity: severity, File: ConfigPath, Line: at.line, Message: message}})
+	c.faults = append(c.faults, placed{at: at, problem: diagnostic.Problem{Severity: severity, File: ConfigPath, Line: at.line, Message: message}})
 }
 
 // wrongType notes a value of a wrong type. mdBook reads [output.html] by itself, and
@@ -191,7 +200,7 @@ func (c *checker) checkHTML(doc map[string]any) {
 
 func (c *checker) errorf(key, format string, args ...any) {
 	at := c.position(key)
-	c.errs = append(c.errs, placed{at, at.problem(format, args...)})
+	c.errs = append(c.errs, placed{at: at, problem: at.problem(format, args...)})
 }
 
 // maxFaults is how many faults are reported: more help nobody.
@@ -201,6 +210,9 @@ func (c *checker) firstFaults() diagnostic.List {
 	slices.SortStableFunc(c.faults, placed.compare)
 	var first diagnostic.List
 	for _, fault := range c.faults[:min(len(c.faults), maxFaults)] {
+		if fault.hint != nil {
+			fault.problem.Message += fault.hint()
+		}
 		first = append(first, fault.problem)
 	}
 	return first
@@ -218,6 +230,7 @@ func (c *checker) firstError() error {
 type placed struct {
 	at      position
 	problem diagnostic.Problem
+	hint    func() string // ends the message; nil, or for the few that are reported
 }
 
 func (p placed) compare(other placed) int {

@@ -17,12 +17,12 @@ func TestParseConfigFaults(t *testing.T) {
 		"an unknown table": {
 			toml: "[bok]\nx = 1\n",
 			want: diagnostic.List{{File: "book.toml", Line: 1,
-				Message: "mdBook 0.5 doesn't know the key bok; it doesn't start"}},
+				Message: "mdBook 0.5 doesn't know the key bok; it doesn't start: did you mean \"book\"?"}},
 		},
 		"a table in another case, whose keys don't count": {
 			toml: "\n[Book]\nsrc = 'x'",
 			want: diagnostic.List{{File: "book.toml", Line: 2,
-				Message: "mdBook 0.5 doesn't know the key Book; it doesn't start"}},
+				Message: "mdBook 0.5 doesn't know the key Book; it doesn't start: did you mean \"book\"?"}},
 		},
 		"unknown keys, in the order of the file": {
 			toml: "rust = {version = 1}\n[build]\n  watch = true\n[book]\nmultilingual = false",
@@ -51,6 +51,17 @@ func TestParseConfigFaults(t *testing.T) {
 					Message: "mdBook 0.5 doesn't know the key output.html.curly-quotes, which mdBook 0.4 had: write smart-punctuation; it ignores all of [output.html] then"},
 				{Severity: diagnostic.Warning, File: "book.toml", Line: 4,
 					Message: "mdBook 0.5 doesn't know the key output.html.fold.depth; it ignores all of [output.html] then"},
+			},
+		},
+		"keys that are near to others of their table": {
+			toml: "[output.html]\nadditional_css = ['a.css']\n[output.html.fold]\nenabled = true\ntheme = 'x'",
+			want: diagnostic.List{
+				{Severity: diagnostic.Warning, File: "book.toml", Line: 2,
+					Message: "mdBook 0.5 doesn't know the key output.html.additional_css; it ignores all of [output.html] then: did you mean \"additional-css\"?"},
+				{Severity: diagnostic.Warning, File: "book.toml", Line: 4,
+					Message: "mdBook 0.5 doesn't know the key output.html.fold.enabled; it ignores all of [output.html] then: did you mean \"enable\"?"},
+				{Severity: diagnostic.Warning, File: "book.toml", Line: 5,
+					Message: "mdBook 0.5 doesn't know the key output.html.fold.theme; it ignores all of [output.html] then"},
 			},
 		},
 		"values of wrong types for the HTML renderer": {

@@ -1,6 +1,33 @@
 package spelling
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
+
+func TestNearest(t *testing.T) {
+	known := []string{"additional-css", "additional-js", "theme", "book"}
+	tests := map[string]struct{ name, want string }{
+		"another separator":     {"additional_css", "additional-css"},
+		"another case":          {"Book", "book"},
+		"a letter less":         {"them", "theme"},
+		"the first of as near":  {"additional-jss", "additional-css"},
+		"none that is near":     {"favicon", ""},
+		"nothing at all":        {"", ""},
+		"one letter":            {"x", ""},
+		"longer than a name is": {strings.Repeat("theme", 13), ""},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			if got := Nearest(test.name, known); got != test.want {
+				t.Errorf("got %q, want %q", got, test.want)
+			}
+		})
+	}
+	if long := strings.Repeat("a", maxName+1); Nearest(long, []string{long}) != "" {
+		t.Error("a name that is too long was compared")
+	}
+}
 
 func TestDistance(t *testing.T) {
 	tests := map[string]struct {

@@ -76,20 +76,11 @@ func strangeCharacter(name string) string {
 	return ""
 }
 
-// suggestion names the one of known that comes closest to name, or is "" when
-// none is close.
+// suggestion asks whether the one of known was meant that is nearest to name; it is "" when
+// none is near.
 func suggestion(name string, known []string) string {
-	if len(name) > 64 {
-		return ""
+	if nearest := spelling.Nearest(name, known); nearest != "" {
+		return fmt.Sprintf(": did you mean %q?", nearest)
 	}
-	best, distance := "", len(name)/2+1
-	for _, candidate := range known {
-		if d := spelling.Distance(strings.ToLower(name), strings.ToLower(candidate)); d < distance {
-			best, distance = candidate, d
-		}
-	}
-	if best == "" {
-		return ""
-	}
-	return fmt.Sprintf(": did you mean %q?", best)
+	return ""
 }
