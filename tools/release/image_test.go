@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"maps"
+	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -135,6 +136,57 @@ func TestFluxFindsInTheArtifactWhatInstallYAMLInstalls(t *testing.T) {
 	}
 	if strings.Contains(install, "matchLabels:\n      app: manager\n      app.kubernetes.io/version") {
 		t.Error("the selector has the version: it can't be changed by the next release")
+	}
+}
+
+// TestWhateverIsInstalledOfAReleaseHasItsImage builds each kustomization of config, as the
+// artifact has it.
+func TestWhateverIsInstalledOfAReleaseHasItsImage(t *testing.T) {
+	const digest = "sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
+	r := &release{buildOptions: buildOptions{source: "../..", version: version, repository: "registry.example.com/markdown-view"}}
+	manifests, err := r.manifests(digest)
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := filesys.MakeFsInMemory()
+	var folders []string
+	for _, e := range manifests {
+		if strings.HasSuffix(e.name, "/") {
+			continue
+		}
+		if err := files.WriteFile(e.name, e.content); err != nil {
+			t.Fatal(err)
+		}
+		if path.Base(e.name) == "kustomization.yaml" && !bytes.Contains(e.content, []byte("\nkind: Component\n")) {
+			folders = append(folders, path.Dir(e.name))
+		}
+	}
+	instances := map[string]int{}
+	for _, folder := range folders {
+		objects, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(files, folder)
+		if err != nil {
+			t.Fatalf("%s: %v", folder, err)
+		}
+		for _, object := range objects.Resources() {
+			if object.GetKind() != "Deployment" {
+				continue
+			}
+			instances[folder]++
+			text, err := object.AsYAML()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if want := "image: registry.example.com/markdown-view:" + version + "@" + digest + "\n"; strings.Count(string(text), want) != 1 {
+				t.Errorf("%s: not once %q:\n%s", folder, want, text)
+			}
+			if count := strings.Count(string(text), "app.kubernetes.io/version: "+version+"\n"); count != 2 { // the object's and its template's
+				t.Errorf("%s: %d labels name the version:\n%s", folder, count, text)
+			}
+		}
+	}
+	want := map[string]int{"default": 1, "manager": 1, "shards": 3, "shards/shard1": 1, "shards/shard2": 1}
+	if diff := cmp.Diff(want, instances); diff != "" {
+		t.Errorf("instances of the controller (-want +got):\n%s", diff)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -29,36 +30,42 @@ const installFile = "install.yaml"
 // installed is the kustomization of installFile, below config.
 const installed = "default"
 
-// pinned is what a release adds to that kustomization.
-const pinned = `# Of the release:
-images:
+// ofInstance is the kustomization that each instance of the controller comes from, below config.
+const ofInstance = "manager"
+
+// What a release adds to these.
+const (
+	pinnedImage = `images:
 - name: markdown-view
   newName: %s
   newTag: %s
   digest: %s
-labels:
+`
+	versionLabel = `labels:
 - pairs:
-    app.kubernetes.io/version: %[2]s
+    app.kubernetes.io/version: %s
   includeTemplates: true
 `
+)
 
-// manifests returns the files of config, as they are but for the release's image and
-// version in the one that installs everything.
+// manifests returns the files of config, as they are but for the release's image in each
+// instance of the controller, and its version in all that is installed.
 func (r *release) manifests(digest string) ([]entry, error) {
 	entries, err := entriesOf(os.DirFS(filepath.Join(r.source, "config")))
 	if err != nil {
 		return nil, err
 	}
-	found := false
-	for i := range entries {
-		e := &entries[i]
-		if e.name == path.Join(installed, "kustomization.yaml") {
-			found = true
-			e.content = fmt.Appendf(e.content, pinned, r.repository, r.version, digest)
+	label := fmt.Sprintf(versionLabel, r.version)
+	for folder, added := range map[string]string{
+		ofInstance: fmt.Sprintf(pinnedImage, r.repository, r.version, digest) + label,
+		installed:  label,
+	} {
+		name := path.Join(folder, "kustomization.yaml")
+		i := slices.IndexFunc(entries, func(e entry) bool { return e.name == name })
+		if i < 0 {
+			return nil, fmt.Errorf("config/%s: %w", name, fs.ErrNotExist)
 		}
-	}
-	if !found {
-		return nil, fmt.Errorf("config/%s/kustomization.yaml: %w", installed, fs.ErrNotExist)
+		entries[i].content = fmt.Append(entries[i].content, "# Of the release:\n", added)
 	}
 	return entries, nil
 }
