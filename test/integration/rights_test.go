@@ -1,7 +1,9 @@
 package integration
 
 import (
+	"cmp"
 	"net/http"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -214,6 +216,45 @@ func TestAControllerOfOneNamespaceNeedsNoOtherRights(t *testing.T) {
 			t.Errorf("forbidden: %s", r)
 		}
 	}
+}
+
+// TestNotReadyWhileANamespaceCantBeListed has a controller of two namespaces lack its rights in
+// one: it lives, and isn't ready, so that no upgrade replaces one that works by it.
+func TestNotReadyWhileANamespaceCantBeListed(t *testing.T) {
+	f := newFixture(t)
+	other := fixtureIn(t, installed)
+	user := "system:serviceaccount:" + f.namespace + ":controller"
+	f.bind(user, "markdown-view-controller")
+	address := freeAddress(t)
+	f.runControllerAs(user, "controller-of-two", "--health-addr="+address, "--namespaces="+f.namespace+","+other.namespace)
+	f.eventually("the controller to live, and not to be ready", func() string {
+		return cmp.Or(answers(address, "/healthz", http.StatusOK), answers(address, "/readyz", http.StatusInternalServerError))
+	})
+	f.eventually("the refused lists to be logged", func() string {
+		log, err := os.ReadFile(f.component("controller-of-two").LogFile())
+		if err != nil {
+			return err.Error()
+		}
+		if !strings.Contains(string(log), "is forbidden") || !strings.Contains(string(log), other.namespace) {
+			return "they aren't"
+		}
+		return answers(address, "/readyz", http.StatusInternalServerError)
+	})
+	other.bind(user, "markdown-view-controller")
+	f.eventually("the controller to be ready", func() string { return answers(address, "/readyz", http.StatusOK) })
+}
+
+// answers says what else than a status is answered at a path; empty if that is.
+func answers(address, path string, want int) string {
+	response, err := http.Get("http://" + address + path)
+	if err != nil {
+		return err.Error()
+	}
+	defer func() { _ = response.Body.Close() }()
+	if response.StatusCode != want {
+		return path + " answers " + response.Status
+	}
+	return ""
 }
 
 // rights are what the controller's roles give, one verb and resource each.
