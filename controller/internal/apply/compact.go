@@ -53,6 +53,11 @@ const (
 	// maxRaw is how many other field managers' fields are kept as they are, if each has at
 	// most maxRawBytes: it costs no request then to take them over.
 	maxRaw, maxRawBytes = 4, 1 << 10
+	// maxOwners is how many owners are kept that aren't the controller.
+	maxOwners = 16
+	// maxSelector is how many bytes a Deployment's selector may have that is kept of one that
+	// isn't a view's.
+	maxSelector = 4 << 10
 	// maxManagers is how many other field managers are told apart.
 	maxManagers = 64
 )
@@ -158,11 +163,7 @@ func isOurs(entry *metav1.ManagedFieldsEntry) bool {
 // compactMetadata drops what isn't read of an object's metadata.
 func compactMetadata(object client.Object) {
 	object.SetFinalizers(nil)
-	if owners := object.GetOwnerReferences(); len(owners) > 1 {
-		object.SetOwnerReferences(slices.DeleteFunc(owners, func(owner metav1.OwnerReference) bool {
-			return owner.Kind != v1.Kind && (owner.Controller == nil || !*owner.Controller)
-		}))
-	}
+	compactOwners(object)
 	annotations := object.GetAnnotations()
 	if lastApplied := annotations[corev1.LastAppliedConfigAnnotation]; lastApplied != "" {
 		// Read of Deployments only: see keepLastApplied.
@@ -173,6 +174,31 @@ func compactMetadata(object client.Object) {
 	keepOwned(object, "annotations", annotations, corev1.LastAppliedConfigAnnotation, v1.EditedAnnotation, v1.LastServedAnnotation)
 	labels := object.GetLabels()
 	keepOwned(object, "labels", labels, "app.kubernetes.io/name", generator.InstanceLabel, createdByLabel)
+}
+
+// compactOwners keeps the controller of an object, and of the other owners the views, as far as
+// they aren't longer, or more, than owners are.
+func compactOwners(object client.Object) {
+	others := 0
+	var owners []metav1.OwnerReference
+	for _, owner := range object.GetOwnerReferences() {
+		isController, isLong := owner.Controller != nil && *owner.Controller, sizeOfOwner(&owner) > 2*maxWord
+		switch {
+		case isController && isLong:
+			owner = BoundedOwner(&owner)
+		case isController:
+		case owner.Kind != v1.Kind, isLong, others == maxOwners:
+			continue
+		default:
+			others++
+		}
+		owners = append(owners, owner)
+	}
+	object.SetOwnerReferences(owners)
+}
+
+func sizeOfOwner(owner *metav1.OwnerReference) int {
+	return len(owner.APIVersion) + len(owner.Kind) + len(owner.Name) + len(owner.UID)
 }
 
 // keepOwned drops the keys of annotations or labels that our field manager doesn't own,
@@ -207,15 +233,21 @@ func ownedFields(object client.Object) *fieldpath.Set {
 // which removes what it doesn't want, or has it garbage collected.
 func generatedFor(object client.Object) bool {
 	owner := metav1.GetControllerOfNoCopy(object)
-	if owner == nil || owner.Kind != v1.Kind {
+	if owner == nil || owner.Kind != v1.Kind || !isOurGroup(owner.APIVersion) {
 		return false
 	}
 	if _, isConfigMap := object.(*corev1.ConfigMap); !isConfigMap {
 		return object.GetName() == generator.ViewerName(owner.Name)
 	}
-	_, isCopy := generator.CutLast(object.GetName(), owner.Name)
-	return isCopy || generator.IsPagesName(object.GetName(), owner.Name)
+	pages, isCopy := generator.CutLast(object.GetName(), owner.Name)
+	if !isCopy {
+		pages = object.GetName()
+	}
+	return generator.IsPagesName(pages, owner.Name) && len(pages) <= len(generator.PagesName(owner.Name, maxPages-1))
 }
+
+// maxPages is how many ConfigMaps of pages a view may have; the largest book takes fewer.
+const maxPages = 100
 
 // forgetAllBut keeps what tells whose an object is.
 func forgetAllBut(object client.Object) {
@@ -232,7 +264,11 @@ func forgetAllBut(object client.Object) {
 	case *corev1.ConfigMap:
 		o.Data, o.BinaryData = nil, nil
 	case *appsv1.Deployment:
-		o.Spec, o.Status = appsv1.DeploymentSpec{Selector: o.Spec.Selector}, appsv1.DeploymentStatus{}
+		selector := o.Spec.Selector
+		if selector.Size() > maxSelector {
+			selector = nil
+		}
+		o.Spec, o.Status = appsv1.DeploymentSpec{Selector: selector}, appsv1.DeploymentStatus{}
 	case *corev1.Service:
 		o.Spec, o.Status = corev1.ServiceSpec{}, corev1.ServiceStatus{}
 	}

@@ -3,6 +3,7 @@ package apply
 import (
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"testing"
 
@@ -10,6 +11,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/zoetrope/markdown-view/api/v1"
@@ -20,10 +22,14 @@ const compactBytes = 2 << 10
 
 func TestCompactLeavesLittleOfWhatAnyoneLabels(t *testing.T) {
 	large := strings.Repeat("x", 1<<20)
-	ours := []metav1.OwnerReference{{APIVersion: "v1", Kind: v1.Kind, Name: "docs", UID: "1", Controller: new(true)}}
-	others := map[string]string{}
+	ours := []metav1.OwnerReference{{APIVersion: v1.GroupVersion.String(), Kind: v1.Kind, Name: "docs", UID: "1", Controller: new(true)}}
+	others, views := map[string]string{}, slices.Clone(ours)
 	for i := range 1000 {
 		others[fmt.Sprint("example.com/", i)] = strings.Repeat("x", 250)
+		views = append(views, metav1.OwnerReference{Kind: v1.Kind, Name: fmt.Sprint("docs-", i), UID: "1"}, metav1.OwnerReference{Kind: v1.Kind, Name: strings.Repeat("x", 1000)})
+	}
+	owner := func(apiVersion, kind, name, uid string) []metav1.OwnerReference {
+		return []metav1.OwnerReference{{APIVersion: apiVersion, Kind: kind, Name: name, UID: types.UID(uid), Controller: new(true)}}
 	}
 	for what, object := range map[string]client.Object{
 		"pages":                     &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{OwnerReferences: ours}, Data: map[string]string{"a.md": large}, BinaryData: map[string][]byte{"a.png": []byte(large)}},
@@ -40,6 +46,16 @@ func TestCompactLeavesLittleOfWhatAnyoneLabels(t *testing.T) {
 			Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{"x": large}}},
 		}},
 		"keys of another name":     &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "markdowns-docs.x", OwnerReferences: ours}, Data: map[string]string{large: ""}},
+		"an owner's name":          &corev1.Service{ObjectMeta: metav1.ObjectMeta{OwnerReferences: owner("example.com/v1", "Other", large, "1")}},
+		"an owner's UID":           &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{OwnerReferences: owner("example.com/v1", "Other", "docs", large)}},
+		"an owner's kind":          &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{OwnerReferences: owner("example.com/v1", large, "docs", "1")}},
+		"an owner's group":         &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "viewer-docs", OwnerReferences: owner(large, v1.Kind, "docs", "1")}},
+		"many views that own it":   &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "viewer-docs", OwnerReferences: views}},
+		"an owner of none":         &corev1.Service{ObjectMeta: metav1.ObjectMeta{OwnerReferences: []metav1.OwnerReference{{Kind: "Other", Name: large}}}},
+		"keys of another group's":  &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "markdowns-docs", OwnerReferences: owner("example.com/v1", v1.Kind, "docs", "1")}, Data: map[string]string{large: ""}},
+		"keys of a far page":       &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "markdowns-docs.100", OwnerReferences: ours}, Data: map[string]string{large: ""}},
+		"keys of a far copy":       &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "markdowns-docs.last.100", OwnerReferences: ours}, Data: map[string]string{large: ""}},
+		"a selector of no view's":  &appsv1.Deployment{Spec: appsv1.DeploymentSpec{Selector: &metav1.LabelSelector{MatchLabels: maps.Clone(others)}}},
 		"finalizers, and managers": &corev1.Service{ObjectMeta: metav1.ObjectMeta{OwnerReferences: ours, Finalizers: []string{large}}},
 	} {
 		t.Run(what, func(t *testing.T) {
@@ -56,6 +72,20 @@ func TestCompactLeavesLittleOfWhatAnyoneLabels(t *testing.T) {
 				t.Errorf("it changes when it is made compact again: %s", diff)
 			}
 		})
+	}
+}
+
+// TestWhatIsAViewsIsKept: there are few of it.
+func TestWhatIsAViewsIsKept(t *testing.T) {
+	large := strings.Repeat("x", maxForeignBytes)
+	for _, name := range []string{"markdowns-docs", "markdowns-docs.1", "markdowns-docs.99", "markdowns-docs.last", "markdowns-docs.last.99"} {
+		object := &corev1.ConfigMap{
+			ObjectMeta: metav1.ObjectMeta{Name: name, OwnerReferences: []metav1.OwnerReference{{APIVersion: v1.GroupVersion.String(), Kind: v1.Kind, Name: "docs", UID: "1", Controller: new(true)}}},
+			Data:       map[string]string{large: ""},
+		}
+		if Compact(object); object.Data[large] == "" {
+			t.Errorf("%s is forgotten", name)
+		}
 	}
 }
 

@@ -2,6 +2,7 @@ package apply
 
 import (
 	"slices"
+	"strings"
 	"sync"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -95,14 +96,29 @@ func SharedLabels(labels map[string]string) map[string]string {
 	return labelsByView.of(view, wanted)
 }
 
+// BoundedOwner returns what tells the controller of an object. The API server takes names and
+// UIDs of any length for an owner; what is cut is nobody's.
+func BoundedOwner(owner *metav1.OwnerReference) metav1.OwnerReference {
+	return metav1.OwnerReference{
+		APIVersion: Word(cut(owner.APIVersion)), Kind: Word(cut(owner.Kind)), Name: cut(owner.Name),
+		UID: types.UID(cut(string(owner.UID))), Controller: new(true),
+	}
+}
+
+// cut returns no more of a text than a word may have.
+func cut(text string) string {
+	if len(text) <= maxWord {
+		return text
+	}
+	return strings.Clone(text[:maxWord])
+}
+
 // sharedOwner returns what tells the controller of an object.
 func sharedOwner(owner *metav1.OwnerReference) []metav1.OwnerReference {
 	if owner == nil {
 		return nil
 	}
-	left := []metav1.OwnerReference{{
-		APIVersion: Word(owner.APIVersion), Kind: Word(owner.Kind), Name: owner.Name, UID: owner.UID, Controller: new(true),
-	}}
+	left := []metav1.OwnerReference{BoundedOwner(owner)}
 	if len(owner.APIVersion)+len(owner.Kind)+len(owner.Name)+len(owner.UID) > maxWord {
 		return left
 	}

@@ -134,14 +134,21 @@ func keepRead(annotations map[string]string) {
 	})
 }
 
+// readOfPods are the annotations of pods that are read.
+var readOfPods = []string{v1.RevisionAnnotation, v1.RestartedForAnnotation, v1.LastPagesAnnotation}
+
+// maxPodAnnotation is how long one of them may be: the names of the few ConfigMaps for whose
+// edits a pod was started are the longest.
+const maxPodAnnotation = 16 << 10
+
 // stripPod keeps what the health of a view is read off: of a pod that is ready, that it is.
 func stripPod(object any) (any, error) {
 	pod, ok := object.(*corev1.Pod)
 	if !ok {
 		return object, nil
 	}
-	maps.DeleteFunc(pod.Annotations, func(key, _ string) bool {
-		return !strings.HasPrefix(key, v1.GroupVersion.Group+"/") || key == v1.ServerConfigAnnotation
+	maps.DeleteFunc(pod.Annotations, func(key, value string) bool {
+		return !slices.Contains(readOfPods, key) || len(value) > maxPodAnnotation
 	})
 	*pod = corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
@@ -212,9 +219,8 @@ func controllerOnly(object metav1.Object) []metav1.OwnerReference {
 	if owner == nil {
 		return nil
 	}
-	kept := metav1.OwnerReference{Kind: owner.Kind, Name: owner.Name, UID: owner.UID, Controller: new(true)}
-	if owner.Kind == v1.Kind {
-		kept.APIVersion = owner.APIVersion // one of its names of somebody else's isn't a view
+	if owner.Kind != v1.Kind {
+		owner.APIVersion = "" // one of its names of somebody else's isn't a view
 	}
-	return []metav1.OwnerReference{kept}
+	return []metav1.OwnerReference{apply.BoundedOwner(owner)}
 }

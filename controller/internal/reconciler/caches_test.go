@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -95,6 +96,11 @@ func TestMetadataCacheKeepsWhoseAnObjectIs(t *testing.T) {
 	if !apply.CarriesLabels(object, "docs") {
 		t.Error("it isn't recognized any more")
 	}
+	large := strings.Repeat("x", 1<<20)
+	object.OwnerReferences = []metav1.OwnerReference{{APIVersion: large, Kind: large, Name: large, UID: types.UID(large), Controller: new(true)}}
+	if _, err := MetadataCacheOptions(nil).DefaultTransform(object); err != nil || object.Size() > 2<<10 {
+		t.Errorf("%v, %d bytes are left of an owner's", err, object.Size())
+	}
 	if _, err := MetadataCacheOptions(nil).DefaultTransform(cache.DeletedFinalStateUnknown{}); err != nil {
 		t.Errorf("a tombstone: %v", err)
 	}
@@ -141,6 +147,19 @@ func TestCacheKeepsOfPodsWhatHealthIsReadOff(t *testing.T) {
 				t.Error(diff)
 			}
 		})
+	}
+}
+
+func TestCacheKeepsOfPodsAnnotationsThatAreRead(t *testing.T) {
+	large := strings.Repeat("x", 100<<10)
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{
+		v1.RevisionAnnotation: "r", v1.LastPagesAnnotation: "true", v1.RestartedForAnnotation: large, v1.GroupVersion.Group + "/other": "x",
+	}}}
+	if _, err := stripPod(pod); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(map[string]string{v1.RevisionAnnotation: "r", v1.LastPagesAnnotation: "true"}, pod.Annotations); diff != "" {
+		t.Error(diff)
 	}
 }
 
