@@ -167,9 +167,13 @@ type Counts struct {
 	Updated, Available, Old int32
 }
 
-// CountsOf reads them off a Deployment.
+// CountsOf reads them off a Deployment. As long as its status is that of another generation,
+// no pod is known to be of the new template.
 func CountsOf(deployment *appsv1.Deployment) Counts {
 	status := deployment.Status
+	if status.ObservedGeneration < deployment.Generation {
+		return Counts{Available: status.AvailableReplicas, Old: status.Replicas}
+	}
 	return Counts{Updated: status.UpdatedReplicas, Available: status.AvailableReplicas, Old: status.Replicas - status.UpdatedReplicas}
 }
 

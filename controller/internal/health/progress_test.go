@@ -1,6 +1,10 @@
 package health
 
-import "testing"
+import (
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+)
 
 // TestProgress follows a rollout of three replicas.
 func TestProgress(t *testing.T) {
@@ -33,5 +37,19 @@ func TestProgress(t *testing.T) {
 		if best, progressed = best.Progress(Counts{Updated: 1, Old: step.old}); progressed != step.want {
 			t.Errorf("%d, with %d old pods: progress is %t, want %t", i, step.old, progressed, step.want)
 		}
+	}
+}
+
+// TestCountsOfAStatusThatIsLate: the pods of the rollout before say nothing of this one.
+func TestCountsOfAStatusThatIsLate(t *testing.T) {
+	deployment := &appsv1.Deployment{Status: appsv1.DeploymentStatus{ObservedGeneration: 1, Replicas: 3, UpdatedReplicas: 3, AvailableReplicas: 2}}
+	deployment.Generation = 2
+	late := CountsOf(deployment)
+	if want := (Counts{Available: 2, Old: 3}); late != want {
+		t.Errorf("got %+v, want %+v", late, want)
+	}
+	deployment.Status.ObservedGeneration, deployment.Status.UpdatedReplicas, deployment.Status.Replicas = 2, 1, 4
+	if _, progressed := late.Progress(CountsOf(deployment)); !progressed {
+		t.Error("the first new pod is no progress")
 	}
 }

@@ -64,6 +64,32 @@ func (r *bookRoom) acquire(view types.NamespacedName, bytes int64) bool {
 	return r.held[view] > 0
 }
 
+// shrink gives back what of a view's room its pages don't need, once they are read.
+func (r *bookRoom) shrink(view types.NamespacedName, bytes int64) {
+	if r == nil {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	held := r.held[view]
+	switch {
+	case bytes >= held:
+		return
+	case bytes <= smallBook:
+		delete(r.held, view)
+	default:
+		r.held[view] = bytes
+	}
+	r.grant(types.NamespacedName{})
+}
+
+// holds reports whether a view has room.
+func (r *bookRoom) holds(view types.NamespacedName) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.held[view] > 0
+}
+
 // release gives room back, and forgets a view that was parked.
 func (r *bookRoom) release(view types.NamespacedName) {
 	if r == nil {
@@ -113,11 +139,11 @@ func (r *bookRoom) grant(asking types.NamespacedName) {
 	}
 	r.parked = slices.DeleteFunc(r.parked, func(p parkedBook) bool {
 		namespace := p.view.Namespace
-		if used+p.bytes > r.capacity {
-			used = r.capacity // nobody overtakes: else a large book might wait indefinitely
+		if byNamespace[namespace] > 0 && byNamespace[namespace]+p.bytes > r.capacity/2 {
 			return false
 		}
-		if byNamespace[namespace] > 0 && byNamespace[namespace]+p.bytes > r.capacity/2 {
+		if used+p.bytes > r.capacity {
+			used = r.capacity // nobody overtakes: else a large book might wait indefinitely
 			return false
 		}
 		if p.view != asking {

@@ -2,10 +2,15 @@ package reconciler
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	v1 "github.com/zoetrope/markdown-view/api/v1"
 	"github.com/zoetrope/markdown-view/generator/book"
 )
 
@@ -59,6 +64,61 @@ func TestLargeBooksWaitForRoom(t *testing.T) {
 	}
 	if !r.acquire(viewIn("c", 0), largeBook) {
 		t.Error("what was woken doesn't get its room")
+	}
+}
+
+// TestWhoMayNotHaveRoomBlocksNobody has a namespace that has room ask for more than its share.
+func TestWhoMayNotHaveRoomBlocksNobody(t *testing.T) {
+	r := newBookRoom(bookRoomBytes)
+	if !r.acquire(viewIn("a", 0), 20<<20) || r.acquire(viewIn("a", 1), bookRoomBytes) {
+		t.Fatal("a namespace gets more than half of the room")
+	}
+	if !r.acquire(viewIn("b", 0), 2<<20) {
+		t.Error("another namespace waits, though there is room")
+	}
+}
+
+// TestRoomIsForWhatWasRead has a view name many ConfigMaps whose sizes aren't known.
+func TestRoomIsForWhatWasRead(t *testing.T) {
+	r := newBookRoom(bookRoomBytes)
+	if !r.acquire(viewIn("a", 0), bookRoomBytes) || r.acquire(viewIn("b", 0), largeBook) {
+		t.Fatal("it doesn't take all of the room")
+	}
+	r.shrink(viewIn("a", 0), 2<<20)
+	if woken := r.wokenView(); woken != viewIn("b", 0) || r.usedRoom() != largeBook+2<<20 {
+		t.Errorf("woken: %v, %d bytes are taken", woken, r.usedRoom())
+	}
+	r.shrink(viewIn("a", 0), largeBook) // it never grows
+	r.shrink(viewIn("b", 0), smallBook)
+	if r.usedRoom() != 2<<20 || r.holds(viewIn("b", 0)) || !r.holds(viewIn("a", 0)) {
+		t.Errorf("%d bytes are taken", r.usedRoom())
+	}
+	r.shrink(viewIn("c", 0), 0) // it has none
+	r.release(viewIn("a", 0))
+	if len(r.held) > 0 {
+		t.Errorf("held: %v", r.held)
+	}
+}
+
+// TestRoomIsGivenBackBeforeAnythingIsWritten: to write may take as long as a webhook hangs.
+func TestRoomIsGivenBackBeforeAnythingIsWritten(t *testing.T) {
+	f := newFixture(t)
+	f.room = newBookRoom(bookRoomBytes)
+	f.view("docs")
+	f.update("docs", func(v *v1.MarkdownView) {
+		for _, name := range []string{"a", "b", "c"} {
+			f.Must(f.Admin.Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "docs", Name: name}, Data: map[string]string{name + ".md": ""}}))
+			v.Spec.ContentFrom = append(v.Spec.ContentFrom, v1.ContentSource{ConfigMapRef: &v1.ConfigMapSource{Name: name}})
+		}
+	})
+	var took []int64
+	f.Refuse = func(string, client.Object) error {
+		took = append(took, f.room.usedRoom())
+		return nil
+	}
+	f.reconcile("docs")
+	if len(took) < 3 || slices.Max(took) > 0 {
+		t.Errorf("bytes that were taken at each write: %v", took)
 	}
 }
 

@@ -156,7 +156,7 @@ func TestReplacementsHaveTheirTurn(t *testing.T) {
 	f.limiter.hold(other)
 	f.edit(edits["a page is edited"].edit)
 	f.ready(f.reconcile("docs"), metav1.ConditionFalse, v1.ProgressingReason, "waiting for a rollout slot")
-	f.limiter.release(other)
+	f.limiter.release(other, true)
 	f.stopRollout("docs")
 	f.reconcile("docs")
 	if f.restartedFor() == "" {

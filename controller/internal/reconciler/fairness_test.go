@@ -27,7 +27,7 @@ func keyOf(namespace string, i int) reconcile.Request {
 func TestAFloodOfChangesDelaysNobody(t *testing.T) {
 	queue := priorityqueue.New[reconcile.Request](t.Name())
 	defer queue.ShutDown()
-	shares := newWorkerShares(20)
+	shares := newWorkerShares(20, holdsNothing)
 	for i := range flood {
 		queue.Add(keyOf("busy", i))
 	}

@@ -235,9 +235,14 @@ func TestTimeoutCountsTimeWithoutProgress(t *testing.T) {
 	f.update("docs", func(v *v1.MarkdownView) { v.Spec.ViewerImage = "example.com/viewer:2" })
 	f.eventMessages()
 	f.Requests()
+	// The status is still that of the pods before, all of which were updated.
+	deployment := fakecluster.Get(f.Cluster, &appsv1.Deployment{}, "docs", "viewer-docs")
+	deployment.Generation = deployment.Status.ObservedGeneration + 1
+	f.Must(f.Admin.Update(t.Context(), deployment))
+	f.ready(f.reconcile("docs"), metav1.ConditionFalse, v1.ProgressingReason, "")
 	progress := func(updated int32) {
 		deployment := fakecluster.Get(f.Cluster, &appsv1.Deployment{}, "docs", "viewer-docs")
-		deployment.Status.UpdatedReplicas = updated
+		deployment.Status.UpdatedReplicas, deployment.Status.ObservedGeneration = updated, deployment.Generation
 		f.Must(f.Admin.Status().Update(t.Context(), deployment))
 	}
 	for updated := range int32(30) {

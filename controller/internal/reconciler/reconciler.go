@@ -99,6 +99,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if result.slot == slotHeld {
 		r.limiter.hold(state)
 	}
+	r.limiter.expire(state, r.Clock.Now())
 	return r.report(ctx, state, before, view, result)
 }
 
@@ -138,9 +139,14 @@ func (r *Reconciler) forget(view types.NamespacedName, state *viewState) {
 
 // letGo gives back what is held for a view that isn't looked after.
 func (r *Reconciler) letGo(view types.NamespacedName, state *viewState) {
-	r.limiter.release(state)
+	r.limiter.release(state, true)
 	r.Accounts.Release(view)
 	r.Inline.drop(view)
+}
+
+// holds reports whether a view has what others wait for.
+func (r *Reconciler) holds(view types.NamespacedName) bool {
+	return r.limiter.holds(view) || r.room.holds(view)
 }
 
 // reconcile applies what a view wants, and checks whether that is served. What was
@@ -303,7 +309,8 @@ func (r *Reconciler) report(ctx context.Context, state *viewState, before, view 
 		state.refused = ""
 	}
 	if result.slot == slotReleased {
-		r.limiter.release(state) // not before: the status of the next view is to be the later one
+		// Not before: the status of the next view is to be the later one.
+		r.limiter.release(state, result.state == outcome.Served)
 	}
 	if err != nil {
 		return ctrl.Result{Priority: new(handler.LowPriority)}, err

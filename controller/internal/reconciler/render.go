@@ -92,7 +92,8 @@ type invalidRendering struct {
 // read reads a view's pages, once there is room for them: those of the view, and of what it
 // takes others from.
 func (r *Reconciler) read(ctx context.Context, view *v1.MarkdownView, inputs []pages.Input) (*v1.MarkdownView, []generator.Content, error) {
-	estimate, bytes := inlineBytes(view), int64(0)
+	inline := inlineBytes(view)
+	estimate, bytes := inline, int64(0)
 	for _, in := range inputs {
 		estimate += in.Bytes
 	}
@@ -114,6 +115,7 @@ func (r *Reconciler) read(ctx context.Context, view *v1.MarkdownView, inputs []p
 		}
 		contents = append(contents, generator.Content{Field: in.Field, Book: book})
 	}
+	r.room.shrink(client.ObjectKeyFromObject(view), inline+bytes)
 	return whole, contents, nil
 }
 

@@ -2,7 +2,6 @@ package reconciler
 
 import (
 	"context"
-	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -38,7 +37,9 @@ func (r *Reconciler) checkRollout(ctx context.Context, view *v1.MarkdownView, st
 		}
 	}
 	timeout := view.Spec.Timeout.Duration
-	stuck := state.rollout.begin(view.Generation, state.rendered.revision, health.CountsOf(deployment), r.Clock.Now())
+	counts := health.CountsOf(deployment)
+	r.limiter.progress(state, counts, r.Clock.Now())
+	stuck := state.rollout.begin(view.Generation, state.rendered.revision, counts, r.Clock.Now())
 	left := timeout - stuck
 	explain := func(failures health.Failures) string {
 		whole, err := apply.Unpacked(deployment) // the probe of its pods may be told of
@@ -55,7 +56,6 @@ func (r *Reconciler) checkRollout(ctx context.Context, view *v1.MarkdownView, st
 	}
 	slot := slotReleased
 	switch {
-	case stuck >= slotPatience:
 	case health.ReplacesPods(deployment):
 		slot = slotHeld
 	case deployment.Status.ObservedGeneration < deployment.Generation:
@@ -72,10 +72,6 @@ func (r *Reconciler) checkRollout(ctx context.Context, view *v1.MarkdownView, st
 		requeueAfter: soonest(min(left, progressRefresh), good.recheck), replicas: replicas, slot: slot,
 	}
 }
-
-// slotPatience is how long a rollout may keep its slot without progress, whatever the
-// view's timeout is: others wait for it.
-const slotPatience = 5 * time.Minute
 
 // failedBefore reports whether the status already calls this rollout failed: a
 // controller that was restarted doesn't remember when it began.

@@ -3,11 +3,13 @@ package reconciler
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 
 	v1 "github.com/zoetrope/markdown-view/api/v1"
+	"github.com/zoetrope/markdown-view/controller/internal/health"
 	"github.com/zoetrope/markdown-view/controller/internal/outcome"
 )
 
@@ -15,6 +17,9 @@ import (
 type rolloutSlot struct {
 	// held means that the view may roll out.
 	held bool
+	// spent means that it has had one for as long as it might without progress: it gets none
+	// again without having asked until it is served.
+	spent bool
 	// ticket is the view's place in the queue; 0 if it doesn't wait.
 	ticket uint64
 }
@@ -38,7 +43,22 @@ type rolloutLimiter struct {
 	queues                map[string][]queued
 	turns                 []string
 	tickets               uint64
+	// uses has what becomes of each slot that is held.
+	uses map[*viewState]*slotUsed
 }
+
+// slotUsed is what a view has made of its slot.
+type slotUsed struct {
+	// since is when it has come further last, or was looked at first; zero if it wasn't yet.
+	since time.Time
+	// best is how far it has come, of all that it has rolled out with this slot; nil if that
+	// isn't known yet.
+	best *health.Counts
+}
+
+// slotPatience is how long a view may keep its slot without progress, whatever its timeout
+// is, and whatever becomes of it meanwhile: others wait for it.
+const slotPatience = 5 * time.Minute
 
 // queued is a place in the queue, which is its view's only as long as that has the ticket.
 type queued struct {
@@ -50,7 +70,7 @@ type queued struct {
 func (q *queued) left() bool { return q.state.slot.ticket != q.ticket }
 
 func newRolloutLimiter(limit int, states *viewStates) rolloutLimiter {
-	return rolloutLimiter{limit: limit, states: states, wake: make(chan event.GenericEvent, 1024), queues: map[string][]queued{}}
+	return rolloutLimiter{limit: limit, states: states, wake: make(chan event.GenericEvent, 1024), queues: map[string][]queued{}, uses: map[*viewState]*slotUsed{}}
 }
 
 // acquire reports whether a view may replace its pods now. If not, it waits, and inUse
@@ -76,27 +96,78 @@ func (l *rolloutLimiter) acquire(view types.NamespacedName, state *viewState) (i
 	return l.held, false
 }
 
-// hold counts a view that rolls out without having asked, as after a restart.
+// hold counts a view that rolls out without having asked, as after a restart of this process,
+// or of its pods by its owner: as long as there are slots that nobody waits for, and once.
 func (l *rolloutLimiter) hold(state *viewState) {
 	if l.limit == 0 {
 		return
 	}
 	l.states.mu.Lock()
 	defer l.states.mu.Unlock()
-	l.set(state, rolloutSlot{held: true})
+	if !state.slot.held && !state.slot.spent && l.waiting == 0 && l.held < l.limit {
+		l.set(state, rolloutSlot{held: true})
+	}
 }
 
-// release takes a view's slot, or its place in the queue, and passes free slots on. It
-// is also for a view that is gone, after its state was dropped.
-func (l *rolloutLimiter) release(state *viewState) {
+// progress notes how far the rollout of a view is.
+func (l *rolloutLimiter) progress(state *viewState, counts health.Counts, now time.Time) {
 	if l.limit == 0 {
 		return
 	}
 	l.states.mu.Lock()
 	defer l.states.mu.Unlock()
-	l.set(state, rolloutSlot{})
-	for l.held < l.limit && l.passOn() {
+	use := l.uses[state]
+	switch {
+	case use == nil:
+	case use.best == nil:
+		use.best = &counts
+	default:
+		if best, progressed := use.best.Progress(counts); progressed {
+			use.best, use.since = &best, now
+		}
 	}
+}
+
+// expire has a view that was looked at give its slot away if it has had that for too long. What
+// rolls out, or waits while it has a slot, is looked at again within a minute.
+func (l *rolloutLimiter) expire(state *viewState, now time.Time) {
+	if l.limit == 0 {
+		return
+	}
+	l.states.mu.Lock()
+	defer l.states.mu.Unlock()
+	switch use := l.uses[state]; {
+	case use == nil:
+	case use.since.IsZero():
+		use.since = now
+	case now.Sub(use.since) >= slotPatience:
+		l.set(state, rolloutSlot{spent: true})
+		l.passAllOn()
+	}
+}
+
+// release takes a view's slot, or its place in the queue, and passes free slots on. done means
+// that the view is served, or isn't looked after any more. It is also for a view that is gone,
+// after its state was dropped.
+func (l *rolloutLimiter) release(state *viewState, done bool) {
+	if l.limit == 0 {
+		return
+	}
+	l.states.mu.Lock()
+	defer l.states.mu.Unlock()
+	l.set(state, rolloutSlot{spent: state.slot.spent && !done})
+	l.passAllOn()
+}
+
+// holds reports whether a view has a slot.
+func (l *rolloutLimiter) holds(view types.NamespacedName) bool {
+	if l.limit == 0 {
+		return false
+	}
+	l.states.mu.Lock()
+	defer l.states.mu.Unlock()
+	state := l.states.byView[view]
+	return state != nil && state.slot.held
 }
 
 // waits is how many views wait for a slot.
@@ -110,6 +181,11 @@ func (l *rolloutLimiter) waits() int {
 func (l *rolloutLimiter) set(state *viewState, slot rolloutSlot) {
 	l.count(state.slot, -1)
 	l.count(slot, 1)
+	if !slot.held {
+		delete(l.uses, state)
+	} else if l.uses[state] == nil {
+		l.uses[state] = &slotUsed{}
+	}
 	state.slot = slot
 }
 
@@ -149,6 +225,12 @@ func (l *rolloutLimiter) setQueue(namespace string, queue []queued) (empty bool)
 	}
 	l.queues[namespace] = queue
 	return false
+}
+
+// passAllOn gives all slots that are free to views that wait. The lock is held.
+func (l *rolloutLimiter) passAllOn() {
+	for l.held < l.limit && l.passOn() {
+	}
 }
 
 // passOn gives a free slot to the view that has waited longest of the namespace whose turn

@@ -84,8 +84,8 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, opt
 	}
 	r.limiter = newRolloutLimiter(options.Rollouts, &r.states)
 	r.Metrics.pageBytes, r.Metrics.rolloutsWaiting = r.states.pageBytes, r.limiter.waits
-	r.workers = newWorkerShares(2 * max(options.Concurrent, 1))
 	r.room = newBookRoom(bookRoomBytes)
+	r.workers = newWorkerShares(2*max(options.Concurrent, 1), r.holds)
 	c, err := ctrl.NewControllerManagedBy(mgr).
 		Named(ControllerName).
 		For(&v1.MarkdownView{}, builder.WithPredicates(predicate.Funcs{UpdateFunc: r.viewSeen})).

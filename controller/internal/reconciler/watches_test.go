@@ -312,6 +312,6 @@ func TestViewIsWokenByAFreeSlot(t *testing.T) {
 	another, waiting := types.NamespacedName{Name: "another"}, types.NamespacedName{Namespace: "docs", Name: "docs"}
 	w.limiter.acquire(another, w.states.of(another))
 	w.limiter.acquire(waiting, w.states.of(waiting))
-	w.limiter.release(w.states.of(another))
+	w.limiter.release(w.states.of(another), true)
 	w.eventually(v1.HealthyReason)
 }

@@ -13,12 +13,15 @@ import (
 // than it has, so that alone it gets half of them, and there is always one for a namespace
 // that has none unless very many are as busy. A view that gets none is parked, which costs
 // nothing, and woken when there may be one. Of a namespace's views, new ones come before those
-// that are looked at again: their pods can be started while the others wait. nil limits nothing.
+// that are looked at again: their pods can be started while the others wait. First come those
+// that hold what nobody else can have meanwhile. nil limits nothing.
 type workerShares struct {
 	// workers is how many there are.
 	workers int
 	// wake has views reconciled that were parked.
 	wake chan event.GenericEvent
+	// holds reports whether a view has a rollout slot, or room for a large book.
+	holds func(types.NamespacedName) bool
 
 	mu     sync.Mutex
 	busy   int
@@ -34,26 +37,31 @@ const turnsOfNew = 3
 
 // parkedViews are those of a namespace, each once, in the order in which they came.
 type parkedViews struct {
-	fresh, again []types.NamespacedName
-	known        map[types.NamespacedName]bool
+	first, fresh, again []types.NamespacedName
+	known               map[types.NamespacedName]bool
 	// turns is how many new ones were woken since the last that is looked at again.
 	turns int
 }
 
-func (p *parkedViews) add(view types.NamespacedName, isNew bool) {
-	if p.known[view] {
-		return
-	}
-	p.known[view] = true
-	if isNew {
+func (p *parkedViews) add(view types.NamespacedName, holds, isNew bool) {
+	switch {
+	case holds && !slices.Contains(p.first, view):
+		p.remove(view)
+		p.first = append(p.first, view)
+	case p.known[view]:
+	case isNew:
 		p.fresh = append(p.fresh, view)
-	} else {
+	default:
 		p.again = append(p.again, view)
 	}
+	p.known[view] = true
 }
 
 // next is the list whose first view is to be woken next.
 func (p *parkedViews) next() *[]types.NamespacedName {
+	if len(p.first) > 0 {
+		return &p.first
+	}
 	if len(p.again) == 0 || len(p.fresh) > 0 && p.turns < turnsOfNew {
 		return &p.fresh
 	}
@@ -62,7 +70,10 @@ func (p *parkedViews) next() *[]types.NamespacedName {
 
 func (p *parkedViews) removeNext() {
 	from := p.next()
-	if p.turns++; from == &p.again {
+	switch from {
+	case &p.fresh:
+		p.turns++
+	case &p.again:
 		p.turns = 0
 	}
 	delete(p.known, (*from)[0])
@@ -72,12 +83,14 @@ func (p *parkedViews) removeNext() {
 func (p *parkedViews) remove(view types.NamespacedName) {
 	isView := func(other types.NamespacedName) bool { return other == view }
 	delete(p.known, view)
-	p.fresh, p.again = slices.DeleteFunc(p.fresh, isView), slices.DeleteFunc(p.again, isView)
+	for _, list := range []*[]types.NamespacedName{&p.first, &p.fresh, &p.again} {
+		*list = slices.DeleteFunc(*list, isView)
+	}
 }
 
-func newWorkerShares(workers int) *workerShares {
+func newWorkerShares(workers int, holds func(types.NamespacedName) bool) *workerShares {
 	return &workerShares{
-		workers: workers, wake: make(chan event.GenericEvent, 1024),
+		workers: workers, holds: holds, wake: make(chan event.GenericEvent, 1024),
 		held: map[string]int{}, parked: map[string]*parkedViews{},
 		woken: map[types.NamespacedName]bool{}, wokenOf: map[string]int{},
 	}
@@ -104,7 +117,7 @@ func (w *workerShares) acquire(view types.NamespacedName, isNew bool) bool {
 	if w.parked[view.Namespace] == nil {
 		w.parked[view.Namespace] = &parkedViews{known: map[types.NamespacedName]bool{}}
 	}
-	w.parked[view.Namespace].add(view, isNew)
+	w.parked[view.Namespace].add(view, w.holds(view), isNew)
 	if wasWoken {
 		w.wakeParked() // another namespace may have what this one can't
 	}

@@ -19,11 +19,45 @@ import (
 	"github.com/zoetrope/markdown-view/internal/fakecluster"
 )
 
+func holdsNothing(types.NamespacedName) bool { return false }
+
+// TestWhoHoldsWhatOthersNeedComesFirst has a rollout slot be given to a view that is parked.
+func TestWhoHoldsWhatOthersNeedComesFirst(t *testing.T) {
+	view := func(name string) types.NamespacedName { return types.NamespacedName{Namespace: "docs", Name: name} }
+	holds := map[types.NamespacedName]bool{}
+	w := newWorkerShares(2, func(view types.NamespacedName) bool { return holds[view] })
+	w.acquire(view("busy"), true)
+	for _, name := range []string{"a", "b", "c"} {
+		w.acquire(view(name), name == "a")
+	}
+	holds[view("c")] = true
+	for range 2 { // it is woken by who has given it that
+		if w.acquire(view("c"), false) {
+			t.Fatal("c has a worker")
+		}
+	}
+	var order []string
+	for range 3 {
+		w.release("docs")
+		name := (<-w.wake).Object.GetName()
+		order = append(order, name)
+		if !w.acquire(view(name), false) {
+			t.Fatalf("%s was woken, and gets no worker", name)
+		}
+	}
+	if got := strings.Join(order, " "); got != "c a b" {
+		t.Errorf("woken: %s", got)
+	}
+	if len(w.parked) > 0 {
+		t.Errorf("parked: %v", w.parked)
+	}
+}
+
 func TestWorkersAreShared(t *testing.T) {
 	view := func(namespace string, i int) types.NamespacedName {
 		return types.NamespacedName{Namespace: namespace, Name: fmt.Sprintf("docs-%d", i)}
 	}
-	w := newWorkerShares(8)
+	w := newWorkerShares(8, holdsNothing)
 	take := func(namespace string, views int) (got int) {
 		for i := range views {
 			if w.acquire(view(namespace, i), true) {
@@ -73,7 +107,7 @@ func TestWorkersAreShared(t *testing.T) {
 }
 
 func TestParkedViewsAllGetTheirTurn(t *testing.T) {
-	w := newWorkerShares(4)
+	w := newWorkerShares(4, holdsNothing)
 	queue := []types.NamespacedName{}
 	for i := range 50 {
 		queue = append(queue, types.NamespacedName{Namespace: "docs", Name: fmt.Sprint(i)})
@@ -103,7 +137,7 @@ func TestParkedViewsAllGetTheirTurn(t *testing.T) {
 
 // TestNoMoreAreWokenThanHaveAWorker has views of many namespaces wait for the same worker.
 func TestNoMoreAreWokenThanHaveAWorker(t *testing.T) {
-	w := newWorkerShares(2)
+	w := newWorkerShares(2, holdsNothing)
 	name := func(namespace int) types.NamespacedName {
 		return types.NamespacedName{Namespace: fmt.Sprint(namespace), Name: "docs"}
 	}
@@ -149,7 +183,7 @@ func TestNoMoreAreWokenThanHaveAWorker(t *testing.T) {
 // TestWhoIsAtWorkIsNotWoken has a parked view come by itself, and still be at work when the next
 // one is to be woken.
 func TestWhoIsAtWorkIsNotWoken(t *testing.T) {
-	w := newWorkerShares(4)
+	w := newWorkerShares(4, holdsNothing)
 	come := func(name string, want bool) {
 		t.Helper()
 		if got := w.acquire(types.NamespacedName{Namespace: "docs", Name: name}, true); got != want {
@@ -175,7 +209,7 @@ func TestWhoIsAtWorkIsNotWoken(t *testing.T) {
 
 // TestWhoIsWokenCountsForItsNamespace has a view be on its way to the worker that it was woken for.
 func TestWhoIsWokenCountsForItsNamespace(t *testing.T) {
-	w := newWorkerShares(2)
+	w := newWorkerShares(2, holdsNothing)
 	for i := range 3 {
 		w.acquire(types.NamespacedName{Namespace: "hostile", Name: fmt.Sprint(i)}, true)
 	}
@@ -189,7 +223,7 @@ func TestWhoIsWokenCountsForItsNamespace(t *testing.T) {
 
 // TestNewViewsComeFirst parks views that were looked at before and then new ones.
 func TestNewViewsComeFirst(t *testing.T) {
-	w := newWorkerShares(2)
+	w := newWorkerShares(2, holdsNothing)
 	park := func(names ...string) {
 		for _, name := range names {
 			w.acquire(types.NamespacedName{Namespace: "docs", Name: name}, strings.HasPrefix(name, "new"))
