@@ -167,7 +167,7 @@ func (d *demo) breakDeployment(ctx context.Context) error {
 
 func (d *demo) repaired(ctx context.Context) error {
 	const events = "kubectl get events --field-selector involvedObject.kind=MarkdownView,reason=DriftCorrected"
-	err := d.until(ctx, "an event DriftCorrected", func() string {
+	err := d.until(ctx, "an event DriftCorrected", func(ctx context.Context) string {
 		out, err := d.command(ctx, events+" --output=name").Output()
 		if err != nil {
 			return err.Error()
@@ -219,8 +219,8 @@ func (d *demo) command(ctx context.Context, command string) *exec.Cmd {
 }
 
 // until waits until nothing is missing any more.
-func (d *demo) until(ctx context.Context, what string, missing func() string) error {
-	err := cluster.Await(ctx, patience, 100*time.Millisecond, what, func(context.Context) (string, error) { return missing(), nil })
+func (d *demo) until(ctx context.Context, what string, missing func(context.Context) string) error {
+	err := cluster.Await(ctx, patience, 100*time.Millisecond, what, func(ctx context.Context) (string, error) { return missing(ctx), nil })
 	if err != nil && ctx.Err() == nil {
 		return fmt.Errorf("%w; the controller's log says:\n%s", err, d.lastWords())
 	}

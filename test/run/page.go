@@ -116,7 +116,7 @@ func (d *demo) announce(ctx context.Context) error {
 
 // answers waits until a page is where the book is served.
 func (d *demo) answers(ctx context.Context) error {
-	return d.until(ctx, "the page", func() string {
+	return d.until(ctx, "the page", func(ctx context.Context) string {
 		request, err := http.NewRequestWithContext(ctx, http.MethodGet, d.book.address, nil)
 		if err != nil {
 			return err.Error()
