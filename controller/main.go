@@ -162,11 +162,6 @@ func run(ctx context.Context, o *options) error {
 	if err != nil {
 		return err
 	}
-	probes.SetupChecks(mgr, ctrl.Log)
-	if err := addReadiness(mgr); err != nil {
-		return err
-	}
-
 	metadata, err := newMetadataCache(o, mgr)
 	if err != nil {
 		return err
@@ -237,9 +232,10 @@ func run(ctx context.Context, o *options) error {
 	return mgr.Start(ctx)
 }
 
-// addReadiness has the controller be ready once its caches are filled, whether it leads or not.
-// They never are while one of the namespaces that it is to watch can't be listed: an upgrade is
-// not to replace one that works by one that doesn't.
+// addReadiness has the controller be ready once views, ConfigMaps and pods are in its caches,
+// whether it leads or not. They never are while one of the namespaces that it is to watch can't
+// be listed: an upgrade is not to replace one that works by one that doesn't. What else it
+// watches it lists when it leads, and ends if that takes too long.
 func addReadiness(mgr ctrl.Manager) error {
 	var filled atomic.Bool
 	if err := mgr.Add(afterCaches(func() { filled.Store(true) })); err != nil {
@@ -392,7 +388,8 @@ func newManager(o *options, inline *reconciler.InlinePages) (ctrl.Manager, error
 	if err != nil {
 		return nil, fmt.Errorf("make the manager: %w", err)
 	}
-	return mgr, nil
+	probes.SetupChecks(mgr, ctrl.Log)
+	return mgr, addReadiness(mgr)
 }
 
 // leaderElectionID differs for instances that look after other views.

@@ -239,15 +239,9 @@ func generatedFor(object client.Object) bool {
 	if _, isConfigMap := object.(*corev1.ConfigMap); !isConfigMap {
 		return object.GetName() == generator.ViewerName(owner.Name)
 	}
-	pages, isCopy := generator.CutLast(object.GetName(), owner.Name)
-	if !isCopy {
-		pages = object.GetName()
-	}
-	return generator.IsPagesName(pages, owner.Name) && len(pages) <= len(generator.PagesName(owner.Name, maxPages-1))
+	_, isCopy := generator.CutLast(object.GetName(), owner.Name)
+	return isCopy || generator.IsPagesName(object.GetName(), owner.Name)
 }
-
-// maxPages is how many ConfigMaps of pages a view may have; the largest book takes fewer.
-const maxPages = 100
 
 // forgetAllBut keeps what tells whose an object is.
 func forgetAllBut(object client.Object) {

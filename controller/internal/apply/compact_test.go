@@ -53,8 +53,6 @@ func TestCompactLeavesLittleOfWhatAnyoneLabels(t *testing.T) {
 		"many views that own it":   &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "viewer-docs", OwnerReferences: views}},
 		"an owner of none":         &corev1.Service{ObjectMeta: metav1.ObjectMeta{OwnerReferences: []metav1.OwnerReference{{Kind: "Other", Name: large}}}},
 		"keys of another group's":  &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "markdowns-docs", OwnerReferences: owner("example.com/v1", v1.Kind, "docs", "1")}, Data: map[string]string{large: ""}},
-		"keys of a far page":       &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "markdowns-docs.100", OwnerReferences: ours}, Data: map[string]string{large: ""}},
-		"keys of a far copy":       &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "markdowns-docs.last.100", OwnerReferences: ours}, Data: map[string]string{large: ""}},
 		"a selector of no view's":  &appsv1.Deployment{Spec: appsv1.DeploymentSpec{Selector: &metav1.LabelSelector{MatchLabels: maps.Clone(others)}}},
 		"finalizers, and managers": &corev1.Service{ObjectMeta: metav1.ObjectMeta{OwnerReferences: ours, Finalizers: []string{large}}},
 	} {
@@ -75,10 +73,10 @@ func TestCompactLeavesLittleOfWhatAnyoneLabels(t *testing.T) {
 	}
 }
 
-// TestWhatIsAViewsIsKept: there are few of it.
+// TestWhatIsAViewsIsKept, whatever the number that pages have got.
 func TestWhatIsAViewsIsKept(t *testing.T) {
 	large := strings.Repeat("x", maxForeignBytes)
-	for _, name := range []string{"markdowns-docs", "markdowns-docs.1", "markdowns-docs.99", "markdowns-docs.last", "markdowns-docs.last.99"} {
+	for _, name := range []string{"markdowns-docs", "markdowns-docs.1", "markdowns-docs.70517", "markdowns-docs.last", "markdowns-docs.last.70517"} {
 		object := &corev1.ConfigMap{
 			ObjectMeta: metav1.ObjectMeta{Name: name, OwnerReferences: []metav1.OwnerReference{{APIVersion: v1.GroupVersion.String(), Kind: v1.Kind, Name: "docs", UID: "1", Controller: new(true)}}},
 			Data:       map[string]string{large: ""},
@@ -86,6 +84,14 @@ func TestWhatIsAViewsIsKept(t *testing.T) {
 		if Compact(object); object.Data[large] == "" {
 			t.Errorf("%s is forgotten", name)
 		}
+	}
+}
+
+func TestBoundedOwnerIsText(t *testing.T) {
+	long := strings.Repeat("x", maxWord-1) + "é"
+	owner := BoundedOwner(&metav1.OwnerReference{APIVersion: long, Kind: long, Name: long, UID: types.UID(long)})
+	if want := strings.Repeat("x", maxWord-1); owner.Name != want || owner.Kind != want || owner.APIVersion != want || string(owner.UID) != want {
+		t.Errorf("got %+v", owner)
 	}
 }
 

@@ -92,8 +92,21 @@ func (s *situation) mayBeMounted() bool {
 
 // isMarked reports whether pods are to be replaced already, once there is peace.
 func (s *situation) isMarked() bool {
-	mark := s.live.GetAnnotations()[v1.EditedAnnotation]
+	mark := markOf(s.live)
 	return mark != "" && !slices.Contains(s.restarted, mark)
+}
+
+// maxMark is how long a mark may be, which is a resource version. Anyone may write another one.
+const maxMark = 64
+
+// markOf returns the mark of the last edit of a ConfigMap that pods may have mounted; empty if
+// it has none.
+func markOf(object metav1.Object) string {
+	mark := object.GetAnnotations()[v1.EditedAnnotation]
+	if len(mark) > maxMark {
+		return ""
+	}
+	return mark
 }
 
 // restartedFor returns the marks that a Deployment has restarted its pods for.
@@ -165,7 +178,7 @@ func (a *Applier) Edits(ctx context.Context, view *v1.MarkdownView, deployment *
 		if latest := written.latest("ConfigMap "+live.GetName(), live, a.Clock.Now()); latest != nil {
 			live = latest
 		}
-		if mark := live.GetAnnotations()[v1.EditedAnnotation]; mark != "" {
+		if mark := markOf(live); mark != "" {
 			marks = append(marks, mark)
 			isNew = isNew || !slices.Contains(known, mark)
 		}

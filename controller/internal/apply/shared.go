@@ -105,12 +105,13 @@ func BoundedOwner(owner *metav1.OwnerReference) metav1.OwnerReference {
 	}
 }
 
-// cut returns no more of a text than a word may have.
+// cut returns no more of a text than a word may have, in whole characters: it gets into
+// statuses, and JSON has others for those that aren't.
 func cut(text string) string {
 	if len(text) <= maxWord {
 		return text
 	}
-	return strings.Clone(text[:maxWord])
+	return strings.Clone(strings.ToValidUTF8(text[:maxWord], ""))
 }
 
 // sharedOwner returns what tells the controller of an object.

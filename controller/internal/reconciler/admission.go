@@ -42,8 +42,8 @@ type parkedBook struct {
 	bytes int64
 }
 
-func newBookRoom(capacity int64) *bookRoom {
-	return &bookRoom{capacity: capacity, wake: make(chan event.GenericEvent, 1024), held: map[types.NamespacedName]int64{}}
+func newBookRoom() *bookRoom {
+	return &bookRoom{capacity: bookRoomBytes, wake: make(chan event.GenericEvent, 1024), held: map[types.NamespacedName]int64{}}
 }
 
 // acquire takes room for a view's pages, until it is released; if it returns false the
@@ -132,18 +132,20 @@ func (r *bookRoom) park(view types.NamespacedName, bytes int64) {
 // The lock is held.
 func (r *bookRoom) grant(asking types.NamespacedName) {
 	var used int64
-	byNamespace := map[string]int64{}
+	byNamespace, passed := map[string]int64{}, map[string]bool{}
 	for view, bytes := range r.held {
 		used += bytes
 		byNamespace[view.Namespace] += bytes
 	}
 	r.parked = slices.DeleteFunc(r.parked, func(p parkedBook) bool {
 		namespace := p.view.Namespace
-		if byNamespace[namespace] > 0 && byNamespace[namespace]+p.bytes > r.capacity/2 {
+		// Nobody overtakes, of a namespace or of all: else a large book might wait indefinitely.
+		if passed[namespace] || byNamespace[namespace] > 0 && byNamespace[namespace]+p.bytes > r.capacity/2 {
+			passed[namespace] = true
 			return false
 		}
 		if used+p.bytes > r.capacity {
-			used = r.capacity // nobody overtakes: else a large book might wait indefinitely
+			used = r.capacity
 			return false
 		}
 		if p.view != asking {

@@ -39,7 +39,7 @@ func (r *bookRoom) wokenView() types.NamespacedName {
 }
 
 func TestLargeBooksWaitForRoom(t *testing.T) {
-	r := newBookRoom(bookRoomBytes)
+	r := newBookRoom()
 	if !r.acquire(viewIn("a", 0), largeBook) || r.acquire(viewIn("a", 1), largeBook) || r.acquire(viewIn("a", 2), largeBook) {
 		t.Fatal("a namespace doesn't get half of the room")
 	}
@@ -69,18 +69,26 @@ func TestLargeBooksWaitForRoom(t *testing.T) {
 
 // TestWhoMayNotHaveRoomBlocksNobody has a namespace that has room ask for more than its share.
 func TestWhoMayNotHaveRoomBlocksNobody(t *testing.T) {
-	r := newBookRoom(bookRoomBytes)
+	r := newBookRoom()
 	if !r.acquire(viewIn("a", 0), 20<<20) || r.acquire(viewIn("a", 1), bookRoomBytes) {
 		t.Fatal("a namespace gets more than half of the room")
 	}
 	if !r.acquire(viewIn("b", 0), 2<<20) {
 		t.Error("another namespace waits, though there is room")
 	}
+	if r.acquire(viewIn("a", 2), 2<<20) {
+		t.Error("one that came later overtakes it, as others might without end")
+	}
+	r.release(viewIn("b", 0))
+	r.release(viewIn("a", 0))
+	if woken := r.wokenView(); woken != viewIn("a", 1) {
+		t.Errorf("woken: %v", woken)
+	}
 }
 
 // TestRoomIsForWhatWasRead has a view name many ConfigMaps whose sizes aren't known.
 func TestRoomIsForWhatWasRead(t *testing.T) {
-	r := newBookRoom(bookRoomBytes)
+	r := newBookRoom()
 	if !r.acquire(viewIn("a", 0), bookRoomBytes) || r.acquire(viewIn("b", 0), largeBook) {
 		t.Fatal("it doesn't take all of the room")
 	}
@@ -103,7 +111,7 @@ func TestRoomIsForWhatWasRead(t *testing.T) {
 // TestRoomIsGivenBackBeforeAnythingIsWritten: to write may take as long as a webhook hangs.
 func TestRoomIsGivenBackBeforeAnythingIsWritten(t *testing.T) {
 	f := newFixture(t)
-	f.room = newBookRoom(bookRoomBytes)
+	f.room = newBookRoom()
 	f.view("docs")
 	f.update("docs", func(v *v1.MarkdownView) {
 		for _, name := range []string{"a", "b", "c"} {
@@ -123,7 +131,7 @@ func TestRoomIsGivenBackBeforeAnythingIsWritten(t *testing.T) {
 }
 
 func TestNoLargeBookIsLostOrStarved(t *testing.T) {
-	r := newBookRoom(bookRoomBytes)
+	r := newBookRoom()
 	var running, done []types.NamespacedName
 	for i := range 50 {
 		view := viewIn(fmt.Sprint("namespace-", i%3), i)

@@ -137,9 +137,9 @@ func keepRead(annotations map[string]string) {
 // readOfPods are the annotations of pods that are read.
 var readOfPods = []string{v1.RevisionAnnotation, v1.RestartedForAnnotation, v1.LastPagesAnnotation}
 
-// maxPodAnnotation is how long one of them may be: the names of the few ConfigMaps for whose
-// edits a pod was started are the longest.
-const maxPodAnnotation = 16 << 10
+// maxPodAnnotation is how long one of them may be. The longest is the one with a resource
+// version for each ConfigMap for whose edit a pod was started.
+const maxPodAnnotation = 4 << 10
 
 // stripPod keeps what the health of a view is read off: of a pod that is ready, that it is.
 func stripPod(object any) (any, error) {

@@ -103,6 +103,7 @@ func (r *Reconciler) keptHealth(ctx context.Context, view *v1.MarkdownView, stat
 		wrong = append(wrong, "their Deployment is gone, and with it what it was like")
 	} else {
 		fault.replicas = &deployment.Status.Replicas
+		r.limiter.progress(state, health.CountsOf(deployment), r.Clock.Now())
 		if unavailable := health.UnavailableReason(deployment, pods.Items); unavailable != "" {
 			wrong = append(wrong, health.Explain(unavailable, deployment, pods.Items, health.Lasting))
 		}

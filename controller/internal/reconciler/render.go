@@ -97,9 +97,12 @@ func (r *Reconciler) read(ctx context.Context, view *v1.MarkdownView, inputs []p
 	for _, in := range inputs {
 		estimate += in.Bytes
 	}
-	if !r.room.acquire(client.ObjectKeyFromObject(view), estimate) {
+	name := client.ObjectKeyFromObject(view)
+	if !r.room.acquire(name, estimate) {
 		return nil, nil, errNoRoom(estimate)
 	}
+	needs := int64(0) // if it fails
+	defer func() { r.room.shrink(name, needs) }()
 	whole, err := r.withPages(ctx, view)
 	if err != nil {
 		return nil, nil, err
@@ -115,7 +118,7 @@ func (r *Reconciler) read(ctx context.Context, view *v1.MarkdownView, inputs []p
 		}
 		contents = append(contents, generator.Content{Field: in.Field, Book: book})
 	}
-	r.room.shrink(client.ObjectKeyFromObject(view), inline+bytes)
+	needs = inline + bytes
 	return whole, contents, nil
 }
 

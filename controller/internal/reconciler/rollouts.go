@@ -17,6 +17,9 @@ import (
 type rolloutSlot struct {
 	// held means that the view may roll out.
 	held bool
+	// failed means that it had one when something failed, and rolls out as before once that is
+	// over.
+	failed bool
 	// spent means that it has had one for as long as it might without progress: it gets none
 	// again without having asked until it is served.
 	spent bool
@@ -43,7 +46,7 @@ type rolloutLimiter struct {
 	queues                map[string][]queued
 	turns                 []string
 	tickets               uint64
-	// uses has what becomes of each slot that is held.
+	// uses has what becomes of each slot that is held, or was when something failed.
 	uses map[*viewState]*slotUsed
 }
 
@@ -97,14 +100,16 @@ func (l *rolloutLimiter) acquire(view types.NamespacedName, state *viewState) (i
 }
 
 // hold counts a view that rolls out without having asked, as after a restart of this process,
-// or of its pods by its owner: as long as there are slots that nobody waits for, and once.
+// or of its pods by its owner: as long as there are slots that nobody waits for, and once. One
+// that has asked for the slot that it had when something failed counts in any case.
 func (l *rolloutLimiter) hold(state *viewState) {
 	if l.limit == 0 {
 		return
 	}
 	l.states.mu.Lock()
 	defer l.states.mu.Unlock()
-	if !state.slot.held && !state.slot.spent && l.waiting == 0 && l.held < l.limit {
+	slot := state.slot
+	if slot.failed || !slot.held && !slot.spent && l.waiting == 0 && l.held < l.limit {
 		l.set(state, rolloutSlot{held: true})
 	}
 }
@@ -129,7 +134,8 @@ func (l *rolloutLimiter) progress(state *viewState, counts health.Counts, now ti
 }
 
 // expire has a view that was looked at give its slot away if it has had that for too long. What
-// rolls out, or waits while it has a slot, is looked at again within a minute.
+// rolls out, or waits while it has a slot, is looked at again within a minute, unless its status
+// can't be written.
 func (l *rolloutLimiter) expire(state *viewState, now time.Time) {
 	if l.limit == 0 {
 		return
@@ -155,7 +161,11 @@ func (l *rolloutLimiter) release(state *viewState, done bool) {
 	}
 	l.states.mu.Lock()
 	defer l.states.mu.Unlock()
-	l.set(state, rolloutSlot{spent: state.slot.spent && !done})
+	slot := rolloutSlot{}
+	if !done {
+		slot.failed, slot.spent = state.slot.held || state.slot.failed, state.slot.spent
+	}
+	l.set(state, slot)
 	l.passAllOn()
 }
 
@@ -181,7 +191,7 @@ func (l *rolloutLimiter) waits() int {
 func (l *rolloutLimiter) set(state *viewState, slot rolloutSlot) {
 	l.count(state.slot, -1)
 	l.count(slot, 1)
-	if !slot.held {
+	if !slot.held && !slot.failed {
 		delete(l.uses, state)
 	} else if l.uses[state] == nil {
 		l.uses[state] = &slotUsed{}

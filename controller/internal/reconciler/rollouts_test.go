@@ -177,7 +177,7 @@ func TestSlotIsKeptByProgressOnly(t *testing.T) {
 func TestWhoCantUseASlotGivesItAway(t *testing.T) {
 	f := newFixture(t)
 	f.limiter = newRolloutLimiter(1, &f.states)
-	f.room = newBookRoom(bookRoomBytes)
+	f.room = newBookRoom()
 	f.room.acquire(viewIn("other", 0), bookRoomBytes)
 	other := f.states.of(viewIn("other", 0))
 	f.limiter.hold(other)
@@ -203,6 +203,33 @@ func TestWhoCantUseASlotGivesItAway(t *testing.T) {
 	}
 	if got := f.limiter.woken(); got != "b" {
 		t.Fatalf("woken: %q, want b", got)
+	}
+}
+
+// TestWhoFailsWhileItRollsOutCounts has a write of it fail, and its slot be passed on.
+func TestWhoFailsWhileItRollsOutCounts(t *testing.T) {
+	l := limited(1)
+	now := time.Unix(0, 0)
+	a := l.state("a")
+	for _, name := range []string{"a", "b", "c"} {
+		l.acquire(name)
+	}
+	l.expire(a, now)
+	l.rolloutLimiter.release(a, false)
+	if got := l.woken(); got != "b" {
+		t.Fatalf("woken: %q", got)
+	}
+	l.hold(a) // its pods are being replaced all the same
+	if l.release("b"); l.held != 1 || l.woken() != "" {
+		t.Errorf("%d slots of 1 are in use", l.held)
+	}
+	l.rolloutLimiter.release(a, false)
+	l.woken() // c
+	if l.expire(a, now.Add(slotPatience)); len(l.uses) != 1 {
+		t.Error("its time begins anew when it fails")
+	}
+	if l.hold(a); a.slot.held {
+		t.Error("it has a slot again that it has had for too long")
 	}
 }
 

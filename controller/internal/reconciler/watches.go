@@ -84,7 +84,7 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, opt
 	}
 	r.limiter = newRolloutLimiter(options.Rollouts, &r.states)
 	r.Metrics.pageBytes, r.Metrics.rolloutsWaiting = r.states.pageBytes, r.limiter.waits
-	r.room = newBookRoom(bookRoomBytes)
+	r.room = newBookRoom()
 	r.workers = newWorkerShares(2*max(options.Concurrent, 1), r.holds)
 	c, err := ctrl.NewControllerManagedBy(mgr).
 		Named(ControllerName).
