@@ -51,8 +51,12 @@ func init() { // the actions refer to the soak, which refers to them
 		{name: "have a webhook come or go", weight: 4, do: (*soak).webhook},
 		{name: "have a server of artifacts fail or recover", weight: 3, do: (*soak).failServer},
 		{name: "flood", weight: 1, cluster: (*soak).flood},
-		{name: "restart the controller", weight: 1, restarts: true, cluster: func(s *soak) { s.must(s.controller.Restart(s.Context())) }},
+		{name: "restart the controller", weight: 1, restarts: true, cluster: func(s *soak) {
+			s.restartEnded()
+			s.must(s.controller.Restart(s.Context()))
+		}},
 		{name: "kill the controller", weight: 2, restarts: true, cluster: func(s *soak) {
+			s.restartEnded()
 			s.must(s.controller.Kill(s.Context()))
 			s.must(s.controller.Start(s.Context()))
 		}},
@@ -62,6 +66,17 @@ func init() { // the actions refer to the soak, which refers to them
 			s.must(s.component(cluster.APIServer).Kill(s.Context()))
 			s.must(s.component(cluster.APIServer).Start(s.Context()))
 		}},
+	}
+}
+
+// restartEnded starts a controller that has ended, as a kubelet does: one that is started while
+// the API server is away ends at once.
+func (s *soak) restartEnded() {
+	s.Helper()
+	state, err := s.controller.State(s.Context())
+	s.must(err)
+	if !state.Running {
+		s.must(s.controller.Start(s.Context()))
 	}
 }
 

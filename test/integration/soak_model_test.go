@@ -41,7 +41,10 @@ func (s *soak) holds() {
 		view.excuse = ""
 		s.collect(view.leftBehind)
 		clustertest.Eventually(s.T, max(time.Until(deadline), 10*time.Second), 200*time.Millisecond,
-			"a view to be as the model says"+view.story(s), func() string { return view.differs(s) })
+			"a view to be as the model says"+view.story(s), func() string {
+				s.restartEnded()
+				return view.differs(s)
+			})
 		if view.excuse != "" {
 			s.happens("it isn't kept what was served: " + view.excuse)
 		}
