@@ -8,11 +8,9 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"net/http"
 	"os"
 	"path/filepath"
 	"runtime/debug"
-	"sync/atomic"
 	"time"
 
 	flag "github.com/spf13/pflag"
@@ -231,35 +229,6 @@ func run(ctx context.Context, o *options) error {
 	ctrl.Log.Info("starting", "version", version)
 	return mgr.Start(ctx)
 }
-
-// addReadiness has the controller be ready once views, ConfigMaps and pods are in its caches,
-// whether it leads or not. They never are while one of the namespaces that it is to watch can't
-// be listed: an upgrade is not to replace one that works by one that doesn't. What else it
-// watches it lists when it leads, and ends if that takes too long.
-func addReadiness(mgr ctrl.Manager) error {
-	var filled atomic.Bool
-	if err := mgr.Add(afterCaches(func() { filled.Store(true) })); err != nil {
-		return err
-	}
-	return mgr.AddReadyzCheck("caches", func(*http.Request) error {
-		if !filled.Load() {
-			return errors.New("the caches aren't filled yet: if it lasts, the log says what can't be listed")
-		}
-		return nil
-	})
-}
-
-// afterCaches is called by the manager once its caches are filled.
-type afterCaches func()
-
-// Start is a manager's.
-func (f afterCaches) Start(context.Context) error {
-	f()
-	return nil
-}
-
-// NeedLeaderElection is a manager's.
-func (afterCaches) NeedLeaderElection() bool { return false }
 
 // newMetadataCache has the manager run a cache of what is known by its metadata only.
 func newMetadataCache(o *options, mgr ctrl.Manager) (cache.Cache, error) {

@@ -230,7 +230,9 @@ func (c *checker) firstError() error {
 type placed struct {
 	at      position
 	problem diagnostic.Problem
-	hint    func() string // ends the message; nil, or for the few that are reported
+	// hint returns what the message ends with; nil if with nothing. It is asked only of the few
+	// that are reported, because to find a name that is near takes a while.
+	hint func() string
 }
 
 func (p placed) compare(other placed) int {

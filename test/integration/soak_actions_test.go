@@ -3,7 +3,9 @@ package integration
 import (
 	"fmt"
 	"net/http"
+	"os"
 	"slices"
+	"strings"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -69,15 +71,22 @@ func init() { // the actions refer to the soak, which refers to them
 	}
 }
 
-// restartEnded starts a controller that has ended, as a kubelet does: one that is started while
-// the API server is away ends at once.
+// restartEnded starts a controller again, as a kubelet does, that couldn't begin because the API
+// server was away. That it has ended otherwise is a fault.
 func (s *soak) restartEnded() {
 	s.Helper()
 	state, err := s.controller.State(s.Context())
 	s.must(err)
-	if !state.Running {
-		s.must(s.controller.Start(s.Context()))
+	if state.Running {
+		return
 	}
+	log, err := os.ReadFile(s.controller.LogFile())
+	s.must(err)
+	lines := strings.Split(strings.TrimSpace(string(log)), "\n")
+	if last := lines[len(lines)-1]; !strings.Contains(last, `"error":"make the manager: `) || !strings.Contains(last, "connection refused") {
+		s.Fatalf("the controller has ended with %s: %s", state.Ended, strings.Join(lines[max(0, len(lines)-20):], "\n"))
+	}
+	s.must(s.controller.Start(s.Context()))
 }
 
 // outage freezes a component for some seconds: less than leases last, or the cluster's own

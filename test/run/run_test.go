@@ -177,6 +177,9 @@ func checkScreen(t *testing.T, text string) {
 			t.Errorf("%q isn't on the screen:\n%s", shown, text)
 		}
 	}
+	if served := strings.Index(text, "the book of hello is at "); served > strings.Index(text, "] providing kustomize\n") {
+		t.Errorf("the book waits for what it doesn't need:\n%s", text)
+	}
 }
 
 // checkPreview reads the book whose address the screen has, if there is an mdBook.

@@ -87,6 +87,14 @@ func TestWhatIsAViewsIsKept(t *testing.T) {
 	}
 }
 
+func TestWhatIsTooLongForAMarkIsNone(t *testing.T) {
+	for mark, want := range map[string]string{"": "", "123": "123", strings.Repeat("1", maxMark): strings.Repeat("1", maxMark), strings.Repeat("1", maxMark+1): ""} {
+		if got := markOf(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{v1.EditedAnnotation: mark}}}); got != want {
+			t.Errorf("%q is the mark %q", mark, got)
+		}
+	}
+}
+
 func TestBoundedOwnerIsText(t *testing.T) {
 	long := strings.Repeat("x", maxWord-1) + "é"
 	owner := BoundedOwner(&metav1.OwnerReference{APIVersion: long, Kind: long, Name: long, UID: types.UID(long)})

@@ -1,8 +1,10 @@
 package reconciler
 
 import (
+	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -12,6 +14,7 @@ import (
 
 	v1 "github.com/zoetrope/markdown-view/api/v1"
 	"github.com/zoetrope/markdown-view/generator/book"
+	"github.com/zoetrope/markdown-view/internal/fakecluster"
 )
 
 const largeBook = 31 << 20
@@ -128,6 +131,44 @@ func TestRoomIsGivenBackBeforeAnythingIsWritten(t *testing.T) {
 	if len(took) < 3 || slices.Max(took) > 0 {
 		t.Errorf("bytes that were taken at each write: %v", took)
 	}
+}
+
+// TestRoomIsGivenBackIfPagesCantBeRead has what is served be repaired then.
+func TestRoomIsGivenBackIfPagesCantBeRead(t *testing.T) {
+	f := newFixture(t)
+	f.room = newBookRoom()
+	f.served("docs")
+	f.update("docs", func(v *v1.MarkdownView) {
+		v.Spec.Markdowns["start.md"] = strings.Repeat("x", smallBook+1)
+		for _, name := range []string{"a", "b"} {
+			f.Must(f.Admin.Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "docs", Name: name}, Data: map[string]string{name + ".md": ""}}))
+			v.Spec.ContentFrom = append(v.Spec.ContentFrom, v1.ContentSource{ConfigMapRef: &v1.ConfigMapSource{Name: name}})
+		}
+	})
+	f.Must(f.Admin.Delete(t.Context(), fakecluster.Get(f.Cluster, &corev1.Service{}, "docs", "viewer-docs")))
+	held := int64(0)
+	f.Pages.APIReader = unreadable{f.Admin, func() { held = f.room.usedRoom() }}
+	writes := 0
+	f.Refuse = func(string, client.Object) error {
+		if writes++; f.room.usedRoom() > 0 {
+			t.Errorf("%d bytes are taken while something is written", f.room.usedRoom())
+		}
+		return nil
+	}
+	if _, err := f.tryReconcile("docs"); err == nil || held == 0 || writes < 2 {
+		t.Errorf("%v; %d bytes were taken for what was read, and then %d writes", err, held, writes)
+	}
+}
+
+// unreadable fails to read anything.
+type unreadable struct {
+	client.Reader
+	asked func()
+}
+
+func (u unreadable) Get(context.Context, client.ObjectKey, client.Object, ...client.GetOption) error {
+	u.asked()
+	return errForbidden
 }
 
 func TestNoLargeBookIsLostOrStarved(t *testing.T) {
