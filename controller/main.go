@@ -246,7 +246,7 @@ const quickRollout = time.Second
 
 // collectAt is how much garbage there is in percent of what is in use before it is
 // collected: almost all that is in use are caches, which are there to stay.
-const collectAt = 40
+const collectAt = 50
 
 // limitMemory leaves a tenth of what GOMEMLIMIT names, the container's whole limit, to
 // what isn't Go's, and has garbage collected sooner than Go does, unless GOGC says when.
@@ -332,7 +332,9 @@ func newManager(o *options, inline *reconciler.InlinePages) (ctrl.Manager, error
 	utilruntime.Must(clientgoscheme.AddToScheme(scheme))
 	utilruntime.Must(v1.AddToScheme(scheme))
 
-	mgr, err := ctrl.NewManager(fluxclient.GetConfigOrDie(o.client), ctrl.Options{
+	config := fluxclient.GetConfigOrDie(o.client)
+	config.Wrap(newPlainWatches)
+	mgr, err := ctrl.NewManager(config, ctrl.Options{
 		Scheme:                        scheme,
 		Metrics:                       metricsserver.Options{BindAddress: o.metricsAddr},
 		PprofBindAddress:              o.pprofAddr,
