@@ -74,7 +74,7 @@ func Generate(view *v1.MarkdownView, contents []Content) (*Output, error) {
 	view = withDefaults(view)
 
 	book, found := merge(view, contents)
-	config, faults := readConfig(book)
+	config, faults := readConfig(view, book)
 	files := arrange(book, config)
 	chapters, found := check(view, book, config, files, slices.Concat(found, diagnostic.FromFields(view.Validate()), faults))
 	need, found := measure(files, config, chapters, found)

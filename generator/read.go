@@ -11,10 +11,13 @@ import (
 
 // readConfig reads book.toml. Where that can't be read mdBook's defaults are returned, so
 // that the rest of the book can be checked all the same.
-func readConfig(b merged) (book.Config, diagnostic.List) {
+func readConfig(view *v1.MarkdownView, b merged) (book.Config, diagnostic.List) {
 	config, err := book.ParseConfig(b.Toml)
 	if err != nil {
 		config, _ = book.ParseConfig(nil)
+	}
+	if view.Spec.StaticServer != nil {
+		config = config.Built()
 	}
 	return config, inField(err, b.origin.toml)
 }

@@ -144,6 +144,20 @@ func TestNoSiteURLBecomesADirective(t *testing.T) {
 	}
 }
 
+// mdbook build reads what mdbook serve sets itself, and without it nothing of the table.
+func TestTheStaticServersSiteURLHasToBeAString(t *testing.T) {
+	view := staticView()
+	view.Spec.BookToml = "[output.html]\nsite-url = 5\ndefault-theme = 'navy'\n"
+	warnings := mustGenerate(t, view).Warnings
+	if len(warnings) != 1 || !strings.Contains(warnings[0].String(), "output.html.site-url must be a string") {
+		t.Errorf("mdbook build: %v", warnings)
+	}
+	view.Spec.StaticServer = nil
+	if warnings := mustGenerate(t, view).Warnings; len(warnings) > 0 {
+		t.Errorf("mdbook serve: %v", warnings)
+	}
+}
+
 // Flux replaces ${NAME} in what it applies, and Kubernetes $(NAME) in arguments.
 func TestNothingReplacesPartsOfTheStaticServersConfiguration(t *testing.T) {
 	for _, held := range []string{"${", "$("} {

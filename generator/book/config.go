@@ -102,6 +102,16 @@ type Config struct {
 	// logs one and ignores all of [output.html]. Other versions may not object: a key that
 	// is unknown here may be one that a later mdBook has added.
 	Faults diagnostic.List
+	// BuildFaults are further ones, to which only mdbook build objects: see [Config.Built].
+	BuildFaults diagnostic.List
+}
+
+// Built returns the configuration as mdbook build takes it, not mdbook serve.
+func (c Config) Built() Config {
+	if len(c.BuildFaults) > 0 {
+		c.Faults, c.HTMLIgnored = slices.Concat(c.Faults, c.BuildFaults), true
+	}
+	return c
 }
 
 // Page404 returns the path below the book's root of the page for unknown addresses;
@@ -150,7 +160,7 @@ func ParseConfig(text []byte) (Config, error) {
 	if err := c.firstError(); err != nil {
 		return Config{}, err
 	}
-	config := Config{Faults: c.firstFaults(), HTMLIgnored: c.htmlIgnored}
+	config := Config{Faults: c.firstFaults(), BuildFaults: c.checkBuild(doc), HTMLIgnored: c.htmlIgnored}
 	c.readPaths(&config, doc)
 	c.readPlugins(&config, doc)
 	if err := c.firstError(); err != nil {

@@ -90,7 +90,7 @@ var htmlKeys = keys{
 	"git-repository-url": text, "git-repository-icon": text, "input-404": text,
 	"cname": text, "edit-url-template": text, "redirect": textMap, "hash-files": flag,
 	"sidebar-header-nav": flag,
-	// mdbook serve sets these itself, whatever they are.
+	// mdbook serve sets these itself, whatever they are: see checkBuild.
 	"site-url": free, "live-reload-endpoint": free,
 }
 
@@ -196,6 +196,18 @@ func (c *checker) checkHTML(doc map[string]any) {
 	if _, isNew := html["playground"]; isOld && isNew {
 		c.fault("output.html.playpen", "output.html.playpen is the former name of output.html.playground, and mdBook 0.5 takes only one of them")
 	}
+}
+
+// checkBuild returns the faults of keys that mdbook serve sets itself.
+func (c *checker) checkBuild(doc map[string]any) diagnostic.List {
+	html := tableOf(tableOf(doc, "output"), "html")
+	build := checker{positions: c.positions}
+	for _, name := range []string{"live-reload-endpoint", "site-url"} {
+		if value, there := html[name]; there && !text.has(value) {
+			build.wrongType("output.html."+name, text.name)
+		}
+	}
+	return build.firstFaults()
 }
 
 func (c *checker) errorf(key, format string, args ...any) {

@@ -84,6 +84,27 @@ func TestHTMLFaultsAgainstMDBook(t *testing.T) {
 	}
 }
 
+// What mdbook serve sets itself may be anything for it, and not for mdbook build.
+func TestBuildFaultsAgainstMDBook(t *testing.T) {
+	for _, key := range []string{"site-url", "live-reload-endpoint"} {
+		for value, fails := range map[string]bool{"5": true, "['/a/']": true, "'/a/'": false} {
+			t.Run(key+" = "+value, func(t *testing.T) {
+				text := "output.html." + key + " = " + value + "\n"
+				config, err := ParseConfig([]byte(text))
+				if err != nil || len(config.Faults) > 0 || config.HTMLIgnored {
+					t.Errorf("for mdbook serve: %v, %v, ignored: %v", err, config.Faults, config.HTMLIgnored)
+				}
+				if built := config.Built(); (len(built.Faults) == 1) != fails || built.HTMLIgnored != fails {
+					t.Errorf("faults: %v, ignored: %v", built.Faults, built.HTMLIgnored)
+				}
+				if output, ok := build(t, text); !ok || strings.Contains(output, "ERROR") != fails {
+					t.Errorf("mdBook: %v, %s", ok, output)
+				}
+			})
+		}
+	}
+}
+
 // What is no book.toml to mdBook isn't one here, and the other way round.
 func TestFatalConfigAgainstMDBook(t *testing.T) {
 	tests := map[string]bool{

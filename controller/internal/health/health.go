@@ -15,6 +15,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/utils/ptr"
 
 	v1 "github.com/zoetrope/markdown-view/api/v1"
@@ -80,6 +81,9 @@ func LeftBehind(deployment *appsv1.Deployment, pods []corev1.Pod) string {
 	for i := range pods {
 		if pod := &pods[i]; pod.DeletionTimestamp == nil && isReady(pod) && isOutdated(deployment, pod) {
 			set := metav1.GetControllerOfNoCopy(pod).Name
+			if len(validation.IsDNS1123Subdomain(set)) > 0 {
+				continue // no ReplicaSet can have the name, and people paste the commands into shells
+			}
 			hash := set[strings.LastIndex(set, "-")+1:]
 			return "; pods of ReplicaSet " + set + " were left behind, by a Deployment that is gone or with the ReplicaSet itself gone: " +
 				"kubectl delete replicaset --ignore-not-found " + set + " && kubectl delete pods --selector=" + appsv1.DefaultDeploymentUniqueLabelKey + "=" + hash
@@ -104,7 +108,7 @@ func foreignPod(deployment *appsv1.Deployment, pods []corev1.Pod) string {
 // isOf reports whether a pod is of one of a Deployment's ReplicaSets.
 func isOf(deployment *appsv1.Deployment, pod *corev1.Pod) bool {
 	owner := metav1.GetControllerOf(pod)
-	return owner != nil && owner.Kind == "ReplicaSet" && strings.HasPrefix(owner.Name, deployment.Name+"-")
+	return owner != nil && owner.Kind == "ReplicaSet" && owner.APIVersion == appsv1.SchemeGroupVersion.String() && strings.HasPrefix(owner.Name, deployment.Name+"-")
 }
 
 // digests are those in a revision, of which the first twelve digits tell one from another.

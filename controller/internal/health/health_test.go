@@ -32,7 +32,7 @@ func pod(revision string, change func(*corev1.Pod)) corev1.Pod {
 	p := corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
 			Name: "viewer-docs-1-a", Annotations: map[string]string{v1.RevisionAnnotation: revision},
-			OwnerReferences: []metav1.OwnerReference{{Kind: "ReplicaSet", Name: "viewer-docs-1", Controller: new(true)}},
+			OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "viewer-docs-1", Controller: new(true)}},
 		},
 		Status: corev1.PodStatus{Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}},
 	}
@@ -296,11 +296,13 @@ func TestLeftBehind(t *testing.T) {
 		pod        corev1.Pod
 		want       string
 	}{
-		"nobody stops a pod with earlier pages":   {deployment(nil), pod(earlier, nil), want},
-		"it has the current pages":                {deployment(nil), pod(revision, nil), ""},
-		"it is being stopped":                     {deployment(nil), pod(earlier, func(p *corev1.Pod) { p.DeletionTimestamp = new(metav1.Now()) }), ""},
-		"the Deployment is about to stop it":      {deployment(func(d *appsv1.Deployment) { d.Status.Replicas = 3 }), pod(earlier, nil), ""},
-		"it is somebody else's, which is said so": {deployment(nil), pod(earlier, func(p *corev1.Pod) { p.OwnerReferences = nil }), ""},
+		"nobody stops a pod with earlier pages":                       {deployment(nil), pod(earlier, nil), want},
+		"it has the current pages":                                    {deployment(nil), pod(revision, nil), ""},
+		"it is being stopped":                                         {deployment(nil), pod(earlier, func(p *corev1.Pod) { p.DeletionTimestamp = new(metav1.Now()) }), ""},
+		"the Deployment is about to stop it":                          {deployment(func(d *appsv1.Deployment) { d.Status.Replicas = 3 }), pod(earlier, nil), ""},
+		"it is somebody else's, which is said so":                     {deployment(nil), pod(earlier, func(p *corev1.Pod) { p.OwnerReferences = nil }), ""},
+		"its owner is of somebody else's kind, which isn't collected": {deployment(nil), pod(earlier, func(p *corev1.Pod) { p.OwnerReferences[0].APIVersion = "none.example/v1" }), ""},
+		"its owner's name is none, but a command":                     {deployment(nil), pod(earlier, func(p *corev1.Pod) { p.OwnerReferences[0].Name = "viewer-docs-$(reboot)" }), ""},
 	} {
 		if got := LeftBehind(test.deployment, []corev1.Pod{pod(revision, nil), test.pod}); got != test.want {
 			t.Errorf("%s: got %q, want %q", name, got, test.want)

@@ -74,7 +74,7 @@ func (s *Sources) find(ctx context.Context, view *v1.MarkdownView, field string,
 		Field:    field,
 		Version:  current.Digest + " " + ref.Path,
 		Revision: current.Revision,
-		Bytes:    min(s.Artifacts.Bytes(of, current), book.MaxBookBytes),
+		Bytes:    func() int64 { return min(s.Artifacts.Bytes(of, current), book.MaxBookBytes) },
 		Read: func(context.Context) (book.Book, error) {
 			return s.read(view, field, ref.Path, of, current)
 		},

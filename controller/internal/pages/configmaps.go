@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"sync"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -32,17 +33,31 @@ func (f *Finder) findConfigMap(ctx context.Context, view *v1.MarkdownView, field
 		return nil, &outcome.Error{State: outcome.Retrying, Reason: v1.PagesNotFoundReason,
 			Message: fmt.Sprintf("%s: ConfigMap %s doesn't exist: create it, or set optional: true", field, ref.Name)}
 	case err != nil:
-		return nil, fmt.Errorf("%s: read ConfigMap %s: %w", field, ref.Name, err)
+		return nil, notRead(field, ref.Name, err)
 	}
 	version := contentVersion{uid: metadata.UID, resourceVersion: metadata.ResourceVersion}
 	return &Input{
 		Field:   field,
 		Version: string(version.uid) + " " + version.resourceVersion,
-		Bytes:   f.contents.bytesOf(version),
+		Bytes:   func() int64 { return f.contents.bytesOf(version) },
 		Read: func(ctx context.Context) (book.Book, error) {
-			return f.readConfigMap(ctx, key, version)
+			pages, err := f.readConfigMap(ctx, key, version)
+			return pages, notRead(field, ref.Name, err)
 		},
 	}, nil
+}
+
+// notRead is the outcome of a ConfigMap that can't be read; nil if it was. One that went since
+// its metadata was seen is looked for again: the field may be optional.
+func notRead(field, name string, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case apierrors.IsNotFound(err):
+		return &outcome.Error{State: outcome.Unreported, Retry: time.Second,
+			Message: fmt.Sprintf("%s: ConfigMap %s is gone since it was found", field, name)}
+	}
+	return fmt.Errorf("%s: read ConfigMap %s: %w", field, name, err)
 }
 
 // metadataOf finds the metadata of a ConfigMap, also of one that carries our label.

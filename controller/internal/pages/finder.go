@@ -26,8 +26,8 @@ type Input struct {
 	// Revision is what Flux calls the version; empty if it isn't Flux's.
 	Revision string
 	// Bytes is about how many bytes the pages have, and not less than they have; 0 for
-	// what can't be read yet.
-	Bytes int64
+	// what can't be read yet, which may change at any time.
+	Bytes func() int64
 	// Read returns the pages.
 	Read func(context.Context) (book.Book, error)
 }

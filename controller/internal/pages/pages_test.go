@@ -12,8 +12,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 
@@ -247,5 +249,61 @@ func TestIndexOfSources(t *testing.T) {
 	want := []string{IndexKey(gitRepository("docs", nil)), IndexKey(gitRepository("flux-system", nil))}
 	if diff := cmp.Diff(want, SourcesOf(view)); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// TestCacheKeepsOfSourcesWhatIsRead strips a source as large as there may be.
+func TestCacheKeepsOfSourcesWhatIsRead(t *testing.T) {
+	large := strings.Repeat("x", 1<<20)
+	source := gitRepository("docs", map[string]any{
+		"artifact": map[string]any{
+			"url": "http://source/a.tar.gz", "revision": "main@sha1:1", "digest": "sha256:1", "lastUpdateTime": "2026-01-02T03:04:05Z",
+			"size": int64(7), "path": large, "metadata": map[string]any{"large": large},
+		},
+		"conditions": []any{
+			map[string]any{"type": "Other", "status": "True", "message": large},
+			map[string]any{"type": "Ready", "status": "False", "message": large},
+		},
+		"large": large,
+	})
+	source.SetAnnotations(map[string]string{"large": large})
+	source.SetResourceVersion("5")
+	source.Object["spec"] = map[string]any{"suspend": true, "ignore": large}
+	before := artifactOf(source)
+	stripped, err := StripSource(source)
+	if err != nil {
+		t.Fatal(err)
+	}
+	kept := stripped.(*unstructured.Unstructured)
+	raw, err := kept.MarshalJSON()
+	if err != nil || len(raw) > 2*maxSourceText {
+		t.Errorf("%d bytes are left: %v", len(raw), err)
+	}
+	before.Path, before.Metadata = "", nil
+	if diff := cmp.Diff(before, artifactOf(kept)); diff != "" {
+		t.Error(diff)
+	}
+	if status, message := readyOf(kept); status != "False" || len(message) != maxSourceText {
+		t.Errorf("Ready is %q, with %d bytes", status, len(message))
+	}
+	suspended, _, _ := unstructured.NestedBool(kept.Object, "spec", "suspend")
+	if !suspended || IndexKey(kept) != IndexKey(source) || kept.GetResourceVersion() != "5" || kept.GroupVersionKind() != source.GroupVersionKind() {
+		t.Errorf("another source is left: %s", raw)
+	}
+	if _, err := StripSource(cache.DeletedFinalStateUnknown{}); err != nil {
+		t.Errorf("a tombstone: %v", err)
+	}
+}
+
+// TestAConfigMapThatGoesIsLookedForAgain reads one that went, and one that may not be read.
+func TestAConfigMapThatGoesIsLookedForAgain(t *testing.T) {
+	resource := corev1.Resource("configmaps")
+	gone, ok := errors.AsType[*outcome.Error](notRead("spec.contentFrom[0].configMapRef", "guide", apierrors.NewNotFound(resource, "guide")))
+	if !ok || gone.State != outcome.Unreported {
+		t.Errorf("got %v", gone)
+	}
+	err := notRead("spec.contentFrom[0].configMapRef", "guide", apierrors.NewForbidden(resource, "guide", nil))
+	if !apierrors.IsForbidden(err) || !strings.HasPrefix(err.Error(), "spec.contentFrom[0].configMapRef: read ConfigMap guide: ") {
+		t.Errorf("got %v", err)
 	}
 }

@@ -2,7 +2,9 @@ package pages
 
 import (
 	"context"
+	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -198,6 +200,44 @@ func artifactOf(object client.Object) *meta.Artifact {
 		return nil
 	}
 	return current
+}
+
+// maxSourceText bounds what is kept of a source's status.
+const maxSourceText = 4 << 10
+
+// StripSource leaves of one of Flux's sources what is read of it, for a cache: whoever may write
+// one may write a megabyte, and a kind is watched in all namespaces once a view names one.
+func StripSource(object any) (any, error) {
+	source, ok := object.(*unstructured.Unstructured)
+	if !ok {
+		return object, nil
+	}
+	kept := newSource(source.GetKind())
+	kept.SetAPIVersion(source.GetAPIVersion())
+	kept.SetNamespace(source.GetNamespace())
+	kept.SetName(source.GetName())
+	kept.SetUID(source.GetUID())
+	kept.SetResourceVersion(source.GetResourceVersion())
+	if suspended, _, _ := unstructured.NestedBool(source.Object, "spec", "suspend"); suspended {
+		kept.Object["spec"] = map[string]any{"suspend": true}
+	}
+	status := map[string]any{}
+	if current := artifactOf(source); current != nil && len(current.URL)+len(current.Revision)+len(current.Digest) <= maxSourceText {
+		read := meta.Artifact{URL: current.URL, Revision: current.Revision, Digest: current.Digest, LastUpdateTime: current.LastUpdateTime, Size: current.Size}
+		fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&read)
+		if err != nil {
+			return nil, fmt.Errorf("encode the artifact of %s: %w", IndexKey(source), err)
+		}
+		status["artifact"] = fields
+	}
+	if ready, message := readyOf(source); ready != "" {
+		if len(message) > maxSourceText {
+			message = strings.ToValidUTF8(message[:maxSourceText], "")
+		}
+		status["conditions"] = []any{map[string]any{"type": meta.ReadyCondition, "status": ready, "message": strings.Clone(message)}}
+	}
+	kept.Object["status"] = status
+	return kept, nil
 }
 
 // readyOf is the status and the message of a source's own Ready condition; empty if it has

@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/zoetrope/markdown-view/api/v1"
+	"github.com/zoetrope/markdown-view/controller/internal/pages"
 	"github.com/zoetrope/markdown-view/generator/book"
 	"github.com/zoetrope/markdown-view/internal/fakecluster"
 )
@@ -157,6 +158,41 @@ func TestRoomIsGivenBackIfPagesCantBeRead(t *testing.T) {
 	}
 	if _, err := f.tryReconcile("docs"); err == nil || held == 0 || writes < 2 {
 		t.Errorf("%v; %d bytes were taken for what was read, and then %d writes", err, held, writes)
+	}
+}
+
+// TestWhatIsFetchedMeanwhileNeedsRoom has an artifact arrive after a view was taken for a small one.
+func TestWhatIsFetchedMeanwhileNeedsRoom(t *testing.T) {
+	large := book.Book{Pages: map[string][]byte{"large.md": make([]byte, largeBook)}}
+	for name, test := range map[string]struct {
+		known int64 // once it has arrived
+		reads bool
+	}{
+		"its size is known before it is read": {largeBook, false},
+		"it arrives while it is read":         {0, true},
+	} {
+		f := newFixture(t)
+		f.room = newBookRoom()
+		f.room.held[viewIn("docs", 1)] = largeBook // all that a namespace gets
+		known, read := int64(0), false
+		inputs := []pages.Input{
+			{Bytes: func() int64 { return 0 }, Read: func(context.Context) (book.Book, error) {
+				known = test.known
+				return book.Book{}, nil
+			}},
+			{Bytes: func() int64 { return known }, Read: func(context.Context) (book.Book, error) {
+				read = true
+				return large, nil
+			}},
+		}
+		view := &v1.MarkdownView{ObjectMeta: metav1.ObjectMeta{Namespace: "docs", Name: "docs"}}
+		if _, _, err := f.read(t.Context(), view, inputs); err == nil || read != test.reads || len(f.room.parked) != 1 {
+			t.Errorf("%s: %v; read: %t; %d views wait", name, err, read, len(f.room.parked))
+		}
+		f.room.release(viewIn("docs", 1))
+		if _, _, err := f.read(t.Context(), view, inputs); err != nil || f.room.usedRoom() != largeBook {
+			t.Errorf("%s: once there is room: %v, %d bytes are taken", name, err, f.room.usedRoom())
+		}
 	}
 }
 

@@ -19,6 +19,7 @@ import (
 	v1 "github.com/zoetrope/markdown-view/api/v1"
 	"github.com/zoetrope/markdown-view/controller/internal/apply"
 	"github.com/zoetrope/markdown-view/controller/internal/notify"
+	"github.com/zoetrope/markdown-view/controller/internal/pages"
 	"github.com/zoetrope/markdown-view/generator"
 )
 
@@ -30,7 +31,7 @@ func CacheOptions(views labels.Selector, namespaces []string, inline *InlinePage
 	ours := labels.SelectorFromSet(labels.Set{"app.kubernetes.io/created-by": generator.FieldManager})
 	return cache.Options{
 		DefaultNamespaces: namespaceConfigs(namespaces),
-		DefaultTransform:  cache.TransformStripManagedFields(), // Flux's sources
+		DefaultTransform:  pages.StripSource,
 		ByObject: map[client.Object]cache.ByObject{
 			&v1.MarkdownView{}:   {Label: views, Transform: inline.stripView},
 			&appsv1.Deployment{}: {Label: ours, Transform: pack},
@@ -219,8 +220,8 @@ func controllerOnly(object metav1.Object) []metav1.OwnerReference {
 	if owner == nil {
 		return nil
 	}
-	if owner.Kind != v1.Kind {
-		owner.APIVersion = "" // one of its names of somebody else's isn't a view
+	if owner.Kind != v1.Kind && owner.Kind != "ReplicaSet" {
+		owner.APIVersion = "" // one of their names of somebody else's is neither
 	}
 	return []metav1.OwnerReference{apply.BoundedOwner(owner)}
 }

@@ -108,7 +108,10 @@ func TestMetadataCacheKeepsWhoseAnObjectIs(t *testing.T) {
 
 func TestCacheKeepsOfPodsWhatHealthIsReadOff(t *testing.T) {
 	meta := metav1.ObjectMeta{Name: "pod", Annotations: map[string]string{v1.RevisionAnnotation: "r"}, Labels: generator.Labels("docs")}
+	set := metav1.OwnerReference{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "viewer-docs-1", UID: "1", Controller: new(true)}
+	meta.OwnerReferences = []metav1.OwnerReference{set}
 	full := meta
+	full.OwnerReferences = append([]metav1.OwnerReference{{APIVersion: "v1", Kind: "Other", Name: "x", UID: "2"}}, set)
 	full.Annotations = map[string]string{v1.RevisionAnnotation: "r", "other": "x"}
 	full.ManagedFields, full.GenerateName = []metav1.ManagedFieldsEntry{{}}, "p"
 	waiting := corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff", Message: "m"}}

@@ -61,7 +61,7 @@ func TestWhatAViewCosts(t *testing.T) {
 	configMap := fakecluster.Get(f.Cluster, &corev1.ConfigMap{}, "docs", "markdowns-"+name)
 	pod := &corev1.Pod{ObjectMeta: *deployment.Spec.Template.ObjectMeta.DeepCopy(), Spec: deployment.Spec.Template.Spec}
 	pod.Name, pod.Namespace, pod.UID = "viewer-"+name+"-12345-67890", "docs", "uid-of-pod"
-	pod.OwnerReferences = []metav1.OwnerReference{{Kind: "ReplicaSet", Name: "viewer-" + name + "-12345", UID: "uid", Controller: new(true)}}
+	pod.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "viewer-" + name + "-12345", UID: "uid", Controller: new(true)}}
 	pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
 	nameOf := func(i int) string { return fmt.Sprintf("docs-%06d", i+1) }
 	total := int64(0)

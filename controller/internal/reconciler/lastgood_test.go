@@ -45,7 +45,7 @@ func (p *pods) make(change func(*corev1.Pod)) *corev1.Pod {
 	p.made++
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
 		Namespace: "docs", Name: fmt.Sprintf("%s-%d", set.Name, p.made), Labels: generator.Labels("docs"), Annotations: d.Spec.Template.Annotations,
-		OwnerReferences: []metav1.OwnerReference{{Kind: "ReplicaSet", Name: set.Name, UID: types.UID(set.Name), Controller: new(true)}},
+		OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: set.Name, UID: types.UID(set.Name), Controller: new(true)}},
 	}}
 	change(pod)
 	p.Must(p.Admin.Create(p.Context(), pod))

@@ -96,14 +96,23 @@ func (m *Metrics) Describe(ch chan<- *prometheus.Desc) {
 	ch <- waitingDesc
 }
 
+// scrapePatience is how long a scrape waits for the cache of views to be filled.
+const scrapePatience = time.Second
+
 // Collect implements prometheus.Collector.
 func (m *Metrics) Collect(ch chan<- prometheus.Metric) {
 	m.duration.Collect(ch)
 	m.drift.Collect(ch)
 	m.left.Collect(ch)
 	ch <- prometheus.MustNewConstMetric(waitingDesc, prometheus.GaugeValue, float64(m.rolloutsWaiting()))
+	ctx, cancel := context.WithTimeout(context.Background(), scrapePatience)
+	defer cancel()
 	var views v1.MarkdownViewList
-	if err := m.reader.List(context.Background(), &views, client.UnsafeDisableDeepCopy); err != nil {
+	err := m.reader.List(ctx, &views, client.UnsafeDisableDeepCopy)
+	if ctx.Err() != nil {
+		return // the cache isn't filled, which readiness tells; all else is still worth a scrape
+	}
+	if err != nil {
 		ch <- prometheus.NewInvalidMetric(infoDesc, err)
 		return
 	}

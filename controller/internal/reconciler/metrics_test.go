@@ -1,6 +1,7 @@
 package reconciler
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -8,7 +9,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/zoetrope/markdown-view/api/v1"
 	"github.com/zoetrope/markdown-view/internal/fakecluster"
@@ -81,5 +84,23 @@ func TestFewSeriesOfAView(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, series(t, f.Metrics)); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// unfilled is a cache that can't be filled: it waits, as controller-runtime's does.
+type unfilled struct{ client.Reader }
+
+func (unfilled) List(ctx context.Context, _ client.ObjectList, _ ...client.ListOption) error {
+	<-ctx.Done()
+	return apierrors.NewTimeoutError("failed waiting for an Informer to sync", 0)
+}
+
+// TestScrapesDoNotWaitForTheCache has the metrics of a controller that isn't ready scraped.
+func TestScrapesDoNotWaitForTheCache(t *testing.T) {
+	registry := prometheus.NewPedanticRegistry()
+	registry.MustRegister(NewMetrics(unfilled{}, true))
+	families, err := registry.Gather()
+	if err != nil || len(families) == 0 {
+		t.Errorf("%d families of metrics: %v", len(families), err)
 	}
 }

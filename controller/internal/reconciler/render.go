@@ -95,7 +95,7 @@ func (r *Reconciler) read(ctx context.Context, view *v1.MarkdownView, inputs []p
 	inline := inlineBytes(view)
 	estimate, bytes := inline, int64(0)
 	for _, in := range inputs {
-		estimate += in.Bytes
+		estimate += in.Bytes()
 	}
 	name := client.ObjectKeyFromObject(view)
 	if !r.room.acquire(name, estimate) {
@@ -109,6 +109,11 @@ func (r *Reconciler) read(ctx context.Context, view *v1.MarkdownView, inputs []p
 	}
 	contents := make([]generator.Content, 0, len(inputs))
 	for _, in := range inputs {
+		if known := inline + bytes + in.Bytes(); known > estimate { // it was fetched meanwhile
+			if estimate = known; !r.room.acquire(name, estimate) {
+				return nil, nil, errNoRoom(estimate)
+			}
+		}
 		book, err := in.Read(ctx)
 		if err != nil {
 			return nil, nil, err
@@ -117,6 +122,9 @@ func (r *Reconciler) read(ctx context.Context, view *v1.MarkdownView, inputs []p
 			return nil, nil, errTooManyPages(bytes)
 		}
 		contents = append(contents, generator.Content{Field: in.Field, Book: book})
+	}
+	if inline+bytes > estimate && !r.room.acquire(name, inline+bytes) {
+		return nil, nil, errNoRoom(inline + bytes)
 	}
 	needs = inline + bytes
 	return whole, contents, nil

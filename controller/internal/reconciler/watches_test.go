@@ -292,7 +292,7 @@ func TestPodEventsOfNoInterestAreLeftOut(t *testing.T) {
 		"other pages":         {func(p *corev1.Pod) { p.Annotations = map[string]string{v1.RevisionAnnotation: "sha256:2"} }, true},
 		"another of its name": {func(p *corev1.Pod) { p.UID = "2" }, true},
 		"another owner": {func(p *corev1.Pod) {
-			p.OwnerReferences = []metav1.OwnerReference{{Kind: "ReplicaSet", Name: "theirs", UID: "2", Controller: new(true)}}
+			p.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "theirs", UID: "2", Controller: new(true)}}
 		}, true},
 	} {
 		if got := faresOtherwise(event.UpdateEvent{ObjectOld: before, ObjectNew: pod(test.change)}); got != test.want {

@@ -162,6 +162,9 @@ func yamlDocuments(text []byte) ([]*yaml.Node, error) {
 
 var directive = regexp.MustCompile(`(?m)^%(YAML|TAG)\b`)
 
+// tabIndent is a tab where a line is indented.
+var tabIndent = regexp.MustCompile(`(?m)^ *\t`)
+
 // explain adds to a message of the YAML parser what to do.
 func explain(err error, text []byte) error {
 	message := strings.TrimPrefix(err.Error(), "yaml: ")
@@ -174,6 +177,8 @@ func explain(err error, text []byte) error {
 		line := 0
 		_, _ = fmt.Sscanf(message, "line %d", &line)
 		message = fmt.Sprintf("line %d: ", line+1) + `something follows the end of a document: begin the next one with "---"`
+	case strings.HasSuffix(message, "found character that cannot start any token") && tabIndent.Match(text):
+		message += ": indent with spaces, not with tabs"
 	case strings.Contains(message, "control characters are not allowed"):
 		at := bytes.IndexFunc(text, func(r rune) bool {
 			return unicode.IsControl(r) && !strings.ContainsRune("\t\n\r\u0085", r) || r == '\ufffe' || r == '\uffff'

@@ -130,7 +130,7 @@ func TestNothingOfAStreamIsDropped(t *testing.T) {
 		"an anchor of another document, by other line ends": {strings.ReplaceAll(strings.Replace(yaml, "'- [A](a.md)'", "&s '- [A](a.md)'", 1)+"---\n"+strings.Replace(other, "'- [A](a.md)'", "*s", 1), "\n", "\r"), "document 2 can't be read: a YAML alias names an anchor of another document"},
 		"the end of the file in a map":                      {yaml + "---\n" + strings.TrimSuffix(otherFlow, "}"), "is not YAML: line 6: did not find expected ',' or '}'"},
 		"a NUL byte":                                        {yaml + "\x00---\n" + other, "is not YAML: line 5: control characters are not allowed: drop U+0000"},
-		"a tab":                                             {yaml + "---\n\t" + other, "is not YAML: line 6: found character that cannot start any token"},
+		"a tab":                                             {yaml + "---\n\t" + other, "is not YAML: line 6: found character that cannot start any token: indent with spaces, not with tabs"},
 		"UTF-16":                                            {"\xff\xfea\x00:\x00\n\x00", "is UTF-16: save it as UTF-8"},
 		"UTF-16 of the other order":                         {"\xfe\xff\x00a\x00:\x00\n", "is UTF-16: save it as UTF-8"},
 		"UTF-16 without a mark":                             {"a\x00:\x00 \x00b\x00\n\x00", "is UTF-16: save it as UTF-8"},
