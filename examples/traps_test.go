@@ -59,6 +59,25 @@ func TestKustomizeValidatorsRefuseTheFunction(t *testing.T) {
 	}
 }
 
+func TestAViewAmongTransformersExpandsOnlyItself(t *testing.T) {
+	dir := copyOf(t, "configmap")
+	const book = "apiVersion: view.zoetrope.github.io/v1\nkind: MarkdownView\nmetadata:\n  name: book\n" +
+		"  annotations:\n    config.kubernetes.io/function: |\n      exec: {path: fn}\nspec:\n  markdowns:\n    SUMMARY.md: '- [A](a.md)'\n    a.md: ''\n"
+	if err := os.WriteFile(filepath.Join(dir, "book.yaml"), []byte(book), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	edit(t, dir, "kustomization.yaml", "transformers:", "transformers:\n- book.yaml")
+	const said = "MarkdownView support/faq: isn't expanded by MarkdownView book, which expands only itself"
+	got := build(t, dir, ".")
+	if got.failed || !strings.Contains(got.stderr, said) {
+		t.Errorf("failed: %t, and says:\n%s", got.failed, got.stderr)
+	}
+	edit(t, dir, "kustomization.yaml", "transformers:\n- book.yaml", "generators:\n- book.yaml\ntransformers:")
+	if got := build(t, dir, "."); got.failed || strings.Contains(got.stderr, "expands only itself") {
+		t.Errorf("failed: %t, and says:\n%s", got.failed, got.stderr)
+	}
+}
+
 func TestAPrefixBesideATransformerRenamesTheView(t *testing.T) {
 	dir := copyOf(t, "configmap")
 	edit(t, dir, "kustomization.yaml", "namespace: support", "namePrefix: dev-")

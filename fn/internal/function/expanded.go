@@ -56,7 +56,7 @@ func expandedAs(view *yaml.RNode) []string {
 // expanded yet.
 func (x *index) toExpand(config config) (views []*yaml.RNode, notes framework.Results) {
 	if config.generates {
-		return []*yaml.RNode{config.node}, nil
+		return []*yaml.RNode{config.node}, x.leftBeside(config.node)
 	}
 	for _, view := range x.views() {
 		if then := expandedAs(view); then != nil {
@@ -66,6 +66,18 @@ func (x *index) toExpand(config config) (views []*yaml.RNode, notes framework.Re
 		views = append(views, view)
 	}
 	return views, notes
+}
+
+// leftBeside has a word about views among the resources where kustomize has one transform
+// them: it expands itself, and nothing else.
+func (x *index) leftBeside(expanded *yaml.RNode) (notes framework.Results) {
+	for _, view := range x.views() {
+		if inKustomize(view) && expandedAs(view) == nil && idOf(view) != idOf(expanded) {
+			notes = append(notes, warningOf(view, "", "isn't expanded by MarkdownView "+expanded.GetName()+
+				", which expands only itself: list that under generators, and a "+TransformerKind+" under transformers for this one"))
+		}
+	}
+	return notes
 }
 
 // digests are those of a view's spec and of the pages in each ConfigMap that it
