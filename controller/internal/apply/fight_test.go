@@ -5,9 +5,37 @@ import (
 	"testing"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
+
+// TestFightsWithWhatIsAddedBackOff has kubectl add fields that nobody else sets, which are taken over.
+func TestFightsWithWhatIsAddedBackOff(t *testing.T) {
+	f := newFixture(t)
+	f.applied()
+	f.seen()
+	f.Requests()
+	writes := 0
+	for i := range 600 {
+		edit(f, "kubectl-edit", &appsv1.Deployment{}, "viewer-docs", func(d *appsv1.Deployment) { d.Spec.MinReadySeconds = int32(i + 1) })
+		f.applied()
+		f.seen()
+		writes += len(f.Requests())
+		f.clock.SetTime(f.clock.Now().Add(time.Second))
+	}
+	if writes < 2*patience || writes > 24 {
+		t.Errorf("%d writes in ten minutes", writes)
+	}
+	report := f.applied()
+	if !slices.Contains(report.Fights, "Deployment viewer-docs") || report.Recheck == 0 {
+		t.Errorf("it isn't reported: %+v", report)
+	}
+	f.clock.SetTime(f.clock.Now().Add(report.Recheck))
+	if f.applied(); len(f.Requests()) == 0 {
+		t.Error("it isn't won in the end")
+	}
+}
 
 // TestFightsBackOff has somebody change an object as soon as it is corrected, for ten
 // minutes, and then stop.

@@ -241,7 +241,11 @@ func planDrifted(s *situation, found drift) (action, error) {
 		unwanted := drift{unwanted: found.unwanted}
 		return action{verb: removeKeys, reason: unwanted.String() + " aren't wanted", drift: unwanted, edited: edited}, nil
 	case !s.done.tookOver:
-		if found, err := s.managersAmong(takenOver); err != nil || found != "" {
+		found, err := s.managersAmong(takenOver)
+		if found != "" && s.done == (done{}) && s.last.desired == s.digest && s.now.Before(s.last.othersChanges().fight.until) {
+			return action{verb: leave, reason: found + " keep setting fields of it"}, nil
+		}
+		if err != nil || found != "" {
 			return action{verb: takeOver, reason: found + " set fields of it", managers: takenOver}, err
 		}
 	}
