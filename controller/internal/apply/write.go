@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -184,7 +185,7 @@ func staleVersion(err error) error {
 }
 
 // isStale reports whether a write was refused because the object isn't any more what that
-// was decided on.
+// was decided on. An admission webhook may deny with any code, which a later look doesn't change.
 func isStale(err error) bool {
-	return apierrors.IsConflict(err) || apierrors.IsNotFound(err)
+	return (apierrors.IsConflict(err) || apierrors.IsNotFound(err)) && !strings.Contains(err.Error(), `admission webhook "`)
 }

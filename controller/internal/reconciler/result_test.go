@@ -3,6 +3,8 @@ package reconciler
 import (
 	"errors"
 	"fmt"
+	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -10,15 +12,18 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fluxcd/pkg/apis/meta"
 	"github.com/fluxcd/pkg/runtime/conditions"
 
 	v1 "github.com/zoetrope/markdown-view/api/v1"
 	"github.com/zoetrope/markdown-view/controller/internal/outcome"
+	"github.com/zoetrope/markdown-view/internal/fakecluster"
 )
 
 func TestReportSetsConditionsAsFluxReadsThem(t *testing.T) {
@@ -175,5 +180,41 @@ func TestReportWhenClockJumps(t *testing.T) {
 				t.Errorf("the view says %q, want %q", got, test.want)
 			}
 		})
+	}
+}
+
+// TestADenialIsToldWhateverItsCode has an admission webhook deny as if somebody had been quicker.
+func TestADenialIsToldWhateverItsCode(t *testing.T) {
+	const said = `admission webhook "policy.example.com" denied the request: not on Mondays`
+	for _, code := range []metav1.Status{
+		{Code: http.StatusConflict, Reason: metav1.StatusReasonConflict},
+		{Code: http.StatusNotFound, Reason: metav1.StatusReasonNotFound},
+	} {
+		for _, isNew := range []bool{true, false} {
+			t.Run(fmt.Sprint(code.Reason, ", of a new view: ", isNew), func(t *testing.T) {
+				f := newFixture(t)
+				if isNew {
+					f.view("docs")
+				} else {
+					f.served("docs")
+					f.update("docs", func(v *v1.MarkdownView) { v.Spec.Markdowns["start.md"] = "# Changed\n" })
+				}
+				f.Refuse = func(_ string, object client.Object) error {
+					if isView(object) {
+						return nil
+					}
+					denial := code
+					denial.Message = said
+					return &apierrors.StatusError{ErrStatus: denial}
+				}
+				_, _ = f.tryReconcile("docs")
+				f.Refuse = nil
+				view := fakecluster.Get(f.Cluster, &v1.MarkdownView{}, "docs", "docs")
+				ready := apimeta.FindStatusCondition(view.Status.Conditions, meta.ReadyCondition)
+				if ready == nil || ready.Reason != v1.ApplyFailedReason || !strings.Contains(ready.Message, said) {
+					t.Errorf("Ready is %+v", ready)
+				}
+			})
+		}
 	}
 }
