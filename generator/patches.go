@@ -139,6 +139,9 @@ func patchableConfigMap(object *corev1ac.ConfigMapApplyConfiguration) *patchable
 		},
 		guard: guardConfigMap,
 		write: func(fields map[string]any) error {
+			if err := patch.Misfit(reflect.TypeFor[corev1.ConfigMap](), fields); err != nil {
+				return err
+			}
 			var patched corev1ac.ConfigMapApplyConfiguration
 			if err := runtime.DefaultUnstructuredConverter.FromUnstructured(fields, &patched); err != nil {
 				return err

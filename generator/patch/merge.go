@@ -21,6 +21,9 @@ func (m *Merge) Apply(object map[string]any) (patched map[string]any, err error)
 			return nil, fmt.Errorf("metadata.%s has to be a map", field)
 		}
 	}
+	if directive, err := m.node.Pipe(yaml.Lookup("$patch")); err == nil && yaml.GetValue(directive) == "replace" {
+		return nil, errors.New("$patch: replace has no effect on the whole object, and drops the patch, in kustomize, too: write it into the field that is to be replaced")
+	}
 	target := &resource.Resource{RNode: *yaml.NewRNode(toNode(object))}
 	patch := &resource.Resource{RNode: *m.node.Copy()}
 	// The merge keys of lists are those of the object's kind.
