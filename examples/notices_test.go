@@ -89,6 +89,11 @@ func TestBooksThatServeEachOthersPagesAreSaid(t *testing.T) {
 			files: base.below("base").with(kustomization("resources: [../base]\nnamePrefix: a-\n").below("mid")).with(own).with(kustomization("resources: [mid, own.yaml]\n" + expanding)),
 			want:  []string{"selects the pods of a-viewer-hb and viewer-hb,", "selects the pods of a-viewer-hb and viewer-hb,"},
 		},
+		"two prefixes, with a label of what is generated set anew": {
+			files: twoPrefixed("namePrefix: a-\n", "namePrefix: b-\n", base).
+				with(kustomization(both + "labels: [{pairs: {app.kubernetes.io/created-by: me}, includeSelectors: true}]\n" + validating)),
+			want: []string{prefixes, strings.Replace(prefixes, "Service a-", "Service b-", 1)},
+		},
 		"a label in place of the view's name": {
 			files: base.below("base").with(files{"base/other.yaml": inlineView("other", "page"), "base/kustomization.yaml": "resources: [view.yaml, other.yaml]\n" + expanding}).
 				with(kustomization("resources: [base]\nlabels: [{pairs: {app.kubernetes.io/instance: docs}, includeSelectors: true}]\n" + validating)),

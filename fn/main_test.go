@@ -157,6 +157,19 @@ func TestByHand(t *testing.T) {
 	}
 }
 
+// TestNamesakesInNoNamespaceAndInDefault has two views that are one where they are applied as usual.
+func TestNamesakesInNoNamespaceAndInDefault(t *testing.T) {
+	inFiles(t)
+	const said = "another MarkdownView in standard input has the same name, and one of them has no namespace"
+	for namespace, warned := range map[string]bool{"default": true, "docs": false} {
+		other := strings.ReplaceAll(view+"---\n"+pages, "metadata:\n", "metadata:\n  namespace: "+namespace+"\n")
+		got := runCommand([]string{"-"}, files["both.yaml"]+other)
+		if got.failed || strings.Contains(got.errOut, said) != warned {
+			t.Errorf("%s: failed: %t, standard error: %s", namespace, got.failed, got.errOut)
+		}
+	}
+}
+
 func TestByHandErrors(t *testing.T) {
 	inFiles(t)
 	tests := map[string]struct {

@@ -56,9 +56,17 @@ func overlaps(items []*yaml.RNode) framework.Results {
 	return list
 }
 
+// isGenerated reports whether an object has two of the three labels of what is generated, at
+// least: an overlay may have set one of them.
 func isGenerated(node *yaml.RNode) bool {
-	const createdBy = "app.kubernetes.io/created-by"
-	return node.GetLabels(createdBy)[createdBy] == generator.FieldManager
+	labels := node.GetLabels()
+	left := 0
+	for key, value := range generator.Labels(labels[generator.InstanceLabel]) {
+		if value != "" && labels[key] == value {
+			left++
+		}
+	}
+	return left >= 2
 }
 
 func instanceOf(node *yaml.RNode, labels map[string]string) instance {

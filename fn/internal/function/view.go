@@ -1,11 +1,13 @@
 package function
 
 import (
+	"cmp"
 	"errors"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/kustomize/kyaml/fn/framework"
+	"sigs.k8s.io/kustomize/kyaml/resid"
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
 	v1 "github.com/zoetrope/markdown-view/api/v1"
@@ -24,7 +26,7 @@ type view struct {
 // expand expands each view by itself, so that all faults of all views are found.
 func (f *Function) expand(nodes []*yaml.RNode, input *index, config config) []*view {
 	views := make([]*view, 0, len(nodes))
-	seen := map[id]*yaml.RNode{}
+	seen, applied := map[id]*yaml.RNode{}, map[id]*yaml.RNode{}
 	for _, node := range nodes {
 		v := &view{node: node}
 		views = append(views, v)
@@ -34,6 +36,13 @@ func (f *Function) expand(nodes []*yaml.RNode, input *index, config config) []*v
 			continue
 		}
 		seen[key] = node
+		anywhere := key
+		anywhere.namespace = cmp.Or(key.namespace, resid.DefaultNamespace)
+		if first := applied[anywhere]; first != nil {
+			v.results = append(v.results, warningOf(node, "metadata.namespace", another(first, node)+
+				" has the same name, and one of them has no namespace: applied to the namespace "+resid.DefaultNamespace+" the later one replaces the other, so give it its namespace"))
+		}
+		applied[anywhere] = node
 		f.expandOne(v, input, config)
 	}
 	return views
