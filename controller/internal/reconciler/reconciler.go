@@ -26,8 +26,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 
-	"github.com/fluxcd/pkg/apis/meta"
-	"github.com/fluxcd/pkg/runtime/conditions"
 	"github.com/fluxcd/pkg/runtime/events"
 
 	v1 "github.com/zoetrope/markdown-view/api/v1"
@@ -170,7 +168,7 @@ func (r *Reconciler) reconcile(ctx context.Context, view *v1.MarkdownView, state
 	if plan.ReplacesPods() && !good.returned {
 		if inUse, ok := r.limiter.acquire(client.ObjectKeyFromObject(view), state); !ok {
 			waiting := waitingForSlot(inUse)
-			waiting.served = servesAll(view) && conditions.IsTrue(view, meta.ReadyCondition)
+			waiting.served = servesAll(view) && !failedBefore(view)
 			return r.keep(ctx, view, state, waiting)
 		}
 	}
