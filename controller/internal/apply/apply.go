@@ -135,13 +135,33 @@ func (a *Applier) podsStart(ctx context.Context, view *v1.MarkdownView) (bool, e
 }
 
 // ReplacesPods reports whether the plan replaces pods that run.
-func (p *Plan) ReplacesPods() bool {
+func (p *Plan) ReplacesPods() (bool, error) {
 	for _, step := range p.steps {
 		if _, ok := step.situation.live.(*appsv1.Deployment); ok {
-			return step.situation.exists() && step.first.verb != warn && (step.first.drift.touches("/spec/template") || step.first.next.touches("/spec/template"))
+			return step.replacesPods()
 		}
 	}
-	return false
+	return false, nil
+}
+
+// replacesPods reports whether a Deployment's template becomes another one: by the first action,
+// or by those that come of it.
+func (s *step) replacesPods() (bool, error) {
+	switch s.first.verb {
+	case nothing, warn, leave, refuse:
+		return false, nil
+	}
+	if !s.situation.exists() {
+		return false, nil
+	}
+	found := drift{fields: slices.Concat(s.first.drift.fields, s.first.next.fields)}
+	if err := s.situation.addTakenOver(&found); err != nil {
+		return false, err
+	}
+	if err := s.situation.dropEqual(&found); err != nil {
+		return false, err
+	}
+	return found.touches("/spec/template"), nil
 }
 
 // Writes lists the objects that Execute would write, and how.

@@ -36,9 +36,12 @@ func (d drift) hasUnwanted() bool {
 	return false
 }
 
-// touches reports whether one of the fields is below a JSON pointer.
+// touches reports whether one of the fields is what a JSON pointer leads to, or is in it, or
+// the reverse: of what was somebody else's, all of the spec differs at once.
 func (d drift) touches(pointer string) bool {
-	return slices.ContainsFunc(d.fields, func(field string) bool { return strings.HasPrefix(field, pointer) })
+	return slices.ContainsFunc(d.fields, func(field string) bool {
+		return field == "/" || strings.HasPrefix(field+"/", pointer+"/") || strings.HasPrefix(pointer+"/", field+"/")
+	})
 }
 
 // add adds what was found later.

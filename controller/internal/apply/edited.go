@@ -42,7 +42,7 @@ func (s *situation) isEdited(found drift) bool {
 	if !ok || !s.exists() || !appliedByUs(live) {
 		return false
 	}
-	if !found.hasUnwanted() && !found.touches("/data") && !found.touches("/binaryData") && !slices.Contains(found.fields, "/") {
+	if !found.hasUnwanted() && !found.touches("/data") && !found.touches("/binaryData") {
 		return false
 	}
 	if others, webhook := writers(live); len(others) == 0 && webhook {

@@ -69,6 +69,13 @@ func (f *fixture) apply() (Report, error) {
 	return f.Execute(f.Context(), plan)
 }
 
+func (f *fixture) replacesPods(plan *Plan) bool {
+	f.Helper()
+	replaces, err := plan.ReplacesPods()
+	f.Must(err)
+	return replaces
+}
+
 // applied applies, which must succeed.
 func (f *fixture) applied() Report {
 	f.Helper()

@@ -158,7 +158,7 @@ func TestIgnoredFieldIsGivenUp(t *testing.T) {
 			before := f.deployment()
 			plan, err := f.Plan(t.Context(), f.view, f.desired(), &f.last, &f.wrote)
 			f.Must(err)
-			if plan.ReplacesPods() {
+			if f.replacesPods(plan) {
 				t.Error("it is said to replace pods")
 			}
 			report := f.applied()
@@ -185,7 +185,7 @@ func TestGivenUpBeforeAnotherImageIsApplied(t *testing.T) {
 	f.view.Spec.ViewerImage = "example.com/viewer:2"
 	plan, err := f.Plan(t.Context(), f.view, f.desired(), &f.last, &f.wrote)
 	f.Must(err)
-	if !plan.ReplacesPods() {
+	if !f.replacesPods(plan) {
 		t.Error("another image replaces pods")
 	}
 	f.applied()

@@ -157,7 +157,7 @@ func TestPlannedDriftReplacesNoPods(t *testing.T) {
 	edit(f, "anyone", &appsv1.Deployment{}, "viewer-docs", func(d *appsv1.Deployment) { d.Spec.Template.Spec.Containers[0].Image = "x" })
 	plan, err := f.Plan(t.Context(), f.view, f.desired(), &f.last, &f.wrote)
 	f.Must(err)
-	if plan.ReplacesPods() || len(plan.Writes()) > 0 {
+	if f.replacesPods(plan) || len(plan.Writes()) > 0 {
 		t.Errorf("it replaces pods, or writes %v", plan.Writes())
 	}
 }

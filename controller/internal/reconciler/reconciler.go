@@ -165,7 +165,11 @@ func (r *Reconciler) reconcile(ctx context.Context, view *v1.MarkdownView, state
 	if err != nil {
 		return r.cantPlan(ctx, view, state, good, err)
 	}
-	if plan.ReplacesPods() && !good.returned {
+	replacesPods, err := plan.ReplacesPods()
+	if err != nil {
+		return r.keep(ctx, view, state, failure(err))
+	}
+	if replacesPods && !good.returned {
 		if inUse, ok := r.limiter.acquire(client.ObjectKeyFromObject(view), state); !ok {
 			waiting := waitingForSlot(inUse)
 			waiting.served = servesAll(view) && !failedBefore(view)
