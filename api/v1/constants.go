@@ -34,6 +34,10 @@ const (
 	// RestartedForAnnotation stands on a pod template: the edits that its pods can't
 	// have, because they started later, with commas.
 	RestartedForAnnotation = "view.zoetrope.github.io/restarted-for"
+
+	// DirectivesAnnotation stands on an object in a kpt package that has annotations for
+	// tools, such as not to delete it, from its view: their keys, with commas.
+	DirectivesAnnotation = "view.zoetrope.github.io/directives"
 )
 
 // Reasons of the Ready condition.

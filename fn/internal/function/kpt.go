@@ -75,6 +75,7 @@ func (p *placement) inPackage(views []*view) framework.Results {
 			continue
 		}
 		for _, object := range v.objects {
+			noteDirectives(object)
 			if len(p.byID[idOf(object)]) == 0 {
 				used.placeBeside(view, object)
 			}

@@ -150,3 +150,48 @@ func TestAnnotationsOfKptSurvive(t *testing.T) {
 		t.Errorf("the file (-want +got):\n%s", diff)
 	}
 }
+
+// What a view tells tools by commonMetadata and patches follows the view; what people tell
+// them on an object stays.
+func TestDirectivesOfTheViewFollowIt(t *testing.T) {
+	const view = "apiVersion: view.zoetrope.github.io/v1\nkind: MarkdownView\nmetadata: {name: x}\nspec:\n  markdowns: {SUMMARY.md: '- [A](a.md)', a.md: ''}\n"
+	common := func(annotation string) string { return "  commonMetadata: {annotations: {" + annotation + "}}\n" }
+	const patch = "  patches: [{target: {kind: Service}, patch: '[{\"op\": \"add\", \"path\": \"/metadata/annotations\", \"value\": {\"cli-utils.sigs.k8s.io/on-remove\": \"keep\"}}]'}]\n"
+	tests := map[string]struct {
+		fields []string // of one render after the other
+		want   string   // of the Service's annotations in the end
+	}{
+		"a value that is changed":      {[]string{common("kpt.dev/a: b"), common("kpt.dev/a: c")}, "kpt.dev/a: c, kpt.dev/mine: \"d\", view.zoetrope.github.io/directives: kpt.dev/a"},
+		"an annotation that is gone":   {[]string{common("kpt.dev/a: b"), ""}, "kpt.dev/mine: \"d\""},
+		"one of two":                   {[]string{common("kpt.dev/a: b, kpt.dev/b: c"), common("kpt.dev/b: c")}, "kpt.dev/b: c, kpt.dev/mine: \"d\", view.zoetrope.github.io/directives: kpt.dev/b"},
+		"a patch that is gone":         {[]string{patch, ""}, "kpt.dev/mine: \"d\""},
+		"one that somebody put, too":   {[]string{"", common("kpt.dev/mine: b")}, "kpt.dev/mine: b, view.zoetrope.github.io/directives: kpt.dev/mine"},
+		"one of no tool that is gone":  {[]string{common("example.com/a: b"), ""}, "kpt.dev/mine: \"d\""},
+		"a view that says none at all": {[]string{"", ""}, "kpt.dev/mine: \"d\""},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			folder := t.TempDir()
+			file := filepath.Join(folder, "service_viewer-x.yaml")
+			for i, fields := range test.fields {
+				writeFiles(t, folder, map[string]string{"view.yaml": view + fields})
+				render(t, folder)
+				if i == 0 { // somebody says something of the Service
+					text := readFolder(t, folder)["service_viewer-x.yaml"]
+					if !strings.Contains(text, "  annotations:\n") {
+						text = strings.Replace(text, "metadata:\n", "metadata:\n  annotations:\n", 1)
+					}
+					text = strings.Replace(text, "  annotations:\n", "  annotations:\n    kpt.dev/mine: \"d\"\n", 1)
+					if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			_, rest, _ := strings.Cut(readFolder(t, folder)["service_viewer-x.yaml"], "  annotations:\n    ")
+			rest, _, _ = strings.Cut(rest, "\nspec:\n")
+			if diff := cmp.Diff(test.want, strings.ReplaceAll(rest, "\n    ", ", ")); diff != "" {
+				t.Errorf("the Service's annotations (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
