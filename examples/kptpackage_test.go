@@ -165,7 +165,6 @@ func TestKptRemovesWhatNoViewExpandsTo(t *testing.T) {
 		t.Errorf("service_viewer-moved.yaml holds:\n%s", text)
 	}
 	for _, message := range []string{
-		"[info]: removed what was generated from MarkdownView docs/moved, which is no longer among the resources: ConfigMap markdowns-moved, Deployment viewer-moved, Service viewer-moved",
 		"[info]: removed what was generated from MarkdownView old, which is no longer among the resources: ConfigMap markdowns-old, Deployment viewer-old, Service viewer-old",
 		"[info]: removed what was generated from MarkdownView removed, which is no longer among the resources: ConfigMap markdowns-removed, Service viewer-removed",
 		"[warning] apps/v1/Deployment/viewer-removed: was generated from MarkdownView removed, which is not among the resources: remove it from its file, or bring the view back",

@@ -12,7 +12,6 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
 	v1 "github.com/zoetrope/markdown-view/api/v1"
-	"github.com/zoetrope/markdown-view/generator"
 )
 
 // packagePathAnnotation names the package, of several in one another, that a file
@@ -45,8 +44,8 @@ func fileOf(node *yaml.RNode) file {
 }
 
 // defaultName is the file's name that kpt gives a resource without one.
-func defaultName(node *yaml.RNode) string {
-	return fmt.Sprintf("%s_%s.yaml", strings.ToLower(node.GetKind()), node.GetName())
+func defaultName(kind, name string) string {
+	return fmt.Sprintf("%s_%s.yaml", strings.ToLower(kind), name)
 }
 
 // files counts the resources of each file.
@@ -66,24 +65,6 @@ func (x *index) files() files {
 	return used
 }
 
-// inPackage does what only kpt needs, whose resources are in files.
-func (p *placement) inPackage(views []*view) framework.Results {
-	used := p.files()
-	for _, v := range views {
-		view := p.inFile(v)
-		if view == nil {
-			continue
-		}
-		for _, object := range v.objects {
-			noteDirectives(object)
-			if len(p.byID[idOf(object)]) == 0 {
-				used.placeBeside(view, object)
-			}
-		}
-	}
-	return p.dropOrphans(views)
-}
-
 // inFile returns the item that is a view in a file, or nil: a functionConfig names no
 // file, though it may be an item too.
 func (x *index) inFile(v *view) *yaml.RNode {
@@ -95,11 +76,17 @@ func (x *index) inFile(v *view) *yaml.RNode {
 	return nil
 }
 
-// placeBeside has kpt write an object into a file of its own in the view's folder; by
-// itself it would use one in the package's, or one of the namespace's name.
-func (f files) placeBeside(view, object *yaml.RNode) {
+// beside is the file of its own for an object in the view's folder.
+func beside(view, object *yaml.RNode) file {
 	in := fileOf(view)
-	in.path = path.Join(path.Dir(in.path), defaultName(object))
+	in.path = path.Join(path.Dir(in.path), defaultName(object.GetKind(), object.GetName()))
+	return in
+}
+
+// placeBeside has kpt write an object beside its view; by itself it would use a file in the
+// package's folder, or one of the namespace's name.
+func (f files) placeBeside(view, object *yaml.RNode) {
+	in := beside(view, object)
 	annotations := object.GetAnnotations()
 	annotations[kioutil.PathAnnotation] = in.path
 	annotations[kioutil.IndexAnnotation] = strconv.Itoa(f[in])
@@ -113,35 +100,32 @@ func (f files) placeBeside(view, object *yaml.RNode) {
 // dropOrphans drops what was generated from a view that is no longer in the package.
 // Only where it is in a file that kpt named: what was moved there or came from
 // elsewhere may be wanted without its view, so it is only reported.
-func (p *placement) dropOrphans(views []*view) framework.Results {
-	present := map[[2]string]bool{}
-	for _, v := range views {
-		present[[2]string{v.node.GetNamespace(), v.node.GetName()}] = true
-	}
-	for _, item := range p.items {
-		if item.id.isView() {
-			present[[2]string{item.id.namespace, item.id.name}] = true
-		}
-	}
+func (p *placement) dropOrphans() framework.Results {
 	var found framework.Results
 	dropped := map[string][]string{}
 	for i, item := range p.items {
-		if item.node == nil || !ofKpt(item.node) {
+		if item.node == nil || !ofKpt(item.node) || p.replaced[i] != nil || p.dropped[i] {
 			continue
 		}
-		name := generatedFrom(item)
-		if name == "" || present[[2]string{item.id.namespace, name}] {
-			continue
-		}
+		from, isKnown := p.originOf(item)
+		name := from.view
 		if item.id.namespace != "" {
 			name = item.id.namespace + "/" + name
 		}
-		if path.Base(fileOf(item.node).path) == defaultName(item.node) {
+		switch {
+		case !isKnown:
+			found = append(found, p.renamed(item)...)
+		case p.present[viewKey{item.id.namespace, from.view}]:
+		case path.Base(fileOf(item.node).path) == defaultName(item.id.kind, from.name):
 			p.dropped[i] = true
 			dropped[name] = append(dropped[name], item.id.kind+" "+item.id.name)
-		} else {
+		default:
+			remedy := "or bring the view back"
+			if p.hasView(func(other string) bool { return other == from.view }) {
+				remedy = fmt.Sprintf("or, if a function after this one changes its namespace, move it into %s beside the view", defaultName(item.id.kind, from.name))
+			}
 			found = append(found, warningOf(item.node, "",
-				fmt.Sprintf("was generated from %s %s, which is not among the resources: remove it from its file, or bring the view back", v1.Kind, name)))
+				fmt.Sprintf("was generated from %s %s, which is not among the resources: remove it from its file, %s", v1.Kind, name, remedy)))
 		}
 	}
 	for _, name := range sortedKeys(dropped) {
@@ -149,22 +133,4 @@ func (p *placement) dropOrphans(views []*view) framework.Results {
 			v1.Kind, name, strings.Join(dropped[name], ", "))})
 	}
 	return found
-}
-
-// generatedFrom returns the name of the view that an item was generated from, by its
-// labels and its own name.
-func generatedFrom(item item) string {
-	viewName := item.node.GetLabels(generator.InstanceLabel)[generator.InstanceLabel]
-	if viewName == "" || !belongs(item.node, viewName) {
-		return ""
-	}
-	switch item.id {
-	case id{"apps/v1", "Deployment", item.id.namespace, generator.ViewerName(viewName)},
-		id{"v1", "Service", item.id.namespace, generator.ViewerName(viewName)}:
-		return viewName
-	}
-	if item.id.isConfigMap() && generator.IsPagesName(item.id.name, viewName) {
-		return viewName
-	}
-	return ""
 }

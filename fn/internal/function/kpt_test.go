@@ -10,13 +10,14 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/kustomize/kyaml/fn/framework"
 	"sigs.k8s.io/kustomize/kyaml/kio"
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 )
 
-// render does what kpt does with a package: read its files, have a function run,
-// write the files.
-func render(t *testing.T, folder string) {
+// render does what kpt does with a package: read its files, have a function run, and others
+// after it, write the files.
+func render(t *testing.T, folder string, after ...func(*yaml.RNode)) framework.Results {
 	t.Helper()
 	files := &kio.LocalPackageReadWriter{PackagePath: folder, PreserveSeqIndent: true}
 	items, err := files.Read()
@@ -39,13 +40,26 @@ func render(t *testing.T, folder string) {
 	if got.err != nil {
 		t.Fatal(got.err)
 	}
-	items, err = (&kio.ByteReader{Reader: strings.NewReader(got.out)}).Read()
+	reader := &kio.ByteReader{Reader: strings.NewReader(got.out)}
+	items, err = reader.Read()
 	if err != nil {
 		t.Fatal(err)
+	}
+	for _, change := range after {
+		for _, item := range items {
+			change(item)
+		}
 	}
 	if err := files.Write(items); err != nil {
 		t.Fatal(err)
 	}
+	var results framework.Results
+	if reader.Results != nil {
+		if err := reader.Results.YNode().Decode(&results); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return results
 }
 
 func readFolder(t *testing.T, folder string) map[string]string {

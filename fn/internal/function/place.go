@@ -13,6 +13,11 @@ import (
 
 const localConfigAnnotation = "config.kubernetes.io/local-config"
 
+// viewKey is namespace and name of a view.
+type viewKey struct{ namespace, name string }
+
+func keyOf(v *view) viewKey { return viewKey{v.node.GetNamespace(), v.node.GetName()} }
+
 // placement puts what views expand to among the items.
 type placement struct {
 	*index
@@ -20,9 +25,33 @@ type placement struct {
 	dropped  map[int]bool
 	added    []*yaml.RNode
 	faults   framework.Results
-	// leftover are the ConfigMaps that an earlier run made beside a view's first,
-	// by namespace and name of the view.
-	leftover map[[2]string][]int
+	// leftover are the ConfigMaps that an earlier run made beside a view's first.
+	leftover map[viewKey][]int
+	// present are all views, and wanted all that they expand to.
+	present map[viewKey]bool
+	wanted  map[id]bool
+	// homes and files are of kpt only.
+	homes map[home][]int
+	files files
+}
+
+func (x *index) placement(views []*view) *placement {
+	p := &placement{
+		index: x, replaced: map[int]*yaml.RNode{}, dropped: map[int]bool{}, leftover: x.shards(),
+		present: map[viewKey]bool{}, wanted: map[id]bool{}, homes: x.homes(), files: x.files(),
+	}
+	for _, v := range views {
+		p.present[keyOf(v)] = true
+		for _, object := range v.objects {
+			p.wanted[idOf(object)] = true
+		}
+	}
+	for _, item := range x.items {
+		if item.id.isView() {
+			p.present[viewKey{item.id.namespace, item.id.name}] = true
+		}
+	}
+	return p
 }
 
 // place returns the items with what the views expand to: an object that is there
@@ -31,7 +60,7 @@ type placement struct {
 // kustomize then leaves them out of what it prints, and kpt out of what it
 // applies. Nothing is changed when there are faults among the results.
 func (x *index) place(views []*view) ([]*yaml.RNode, framework.Results) {
-	p := &placement{index: x, replaced: map[int]*yaml.RNode{}, dropped: map[int]bool{}, leftover: x.shards()}
+	p := x.placement(views)
 	for _, v := range views {
 		p.placeObjects(v)
 	}
@@ -44,7 +73,7 @@ func (x *index) place(views []*view) ([]*yaml.RNode, framework.Results) {
 	if len(p.faults) > 0 {
 		return nil, p.faults
 	}
-	notes := p.inPackage(views)
+	notes := p.dropOrphans()
 	items := make([]*yaml.RNode, 0, len(x.items)+len(p.added))
 	for i, item := range x.items {
 		switch object := p.replaced[i]; {
@@ -60,15 +89,14 @@ func (x *index) place(views []*view) ([]*yaml.RNode, framework.Results) {
 }
 
 // shards returns the ConfigMaps that were generated beside the first of a view.
-func (x *index) shards() map[[2]string][]int {
-	shards := map[[2]string][]int{}
+func (x *index) shards() map[viewKey][]int {
+	shards := map[viewKey][]int{}
 	for i, item := range x.items {
 		if !item.id.isConfigMap() {
 			continue
 		}
-		viewName := item.node.GetLabels(generator.InstanceLabel)[generator.InstanceLabel]
-		if generator.IsPagesName(item.id.name, viewName) && belongs(item.node, viewName) {
-			key := [2]string{item.id.namespace, viewName}
+		if from, isKnown := x.originOf(item); isKnown {
+			key := viewKey{item.id.namespace, from.view}
 			shards[key] = append(shards[key], i)
 		}
 	}
@@ -76,30 +104,42 @@ func (x *index) shards() map[[2]string][]int {
 }
 
 func (p *placement) placeObjects(v *view) {
-	generated := map[id]bool{}
+	namespaces := []string{v.node.GetNamespace()}
 	for _, object := range v.objects {
 		key := idOf(object)
-		generated[key] = true
-		switch at := p.byID[key]; {
+		at := p.byID[key]
+		if i := p.formerly(v, object); len(at) == 0 && i >= 0 {
+			at, namespaces = []int{i}, append(namespaces, p.items[i].id.namespace)
+		}
+		if p.inFile(v) != nil {
+			noteDirectives(object)
+		}
+		switch {
 		case len(at) == 0:
 			p.add(v, object)
 		case len(at) > 1:
 			p.faults = append(p.faults, faultOf(v.node, "metadata.name", "%s %s, which this view expands to, is among the resources %d times%s: keep one", key.kind, key.name, len(at), p.in(at)))
-		case !belongs(p.items[at[0]].node, v.node.GetName()):
+		case !p.wasOf(at[0], v):
 			p.faults = append(p.faults, faultOf(v.node, "metadata.name", "%s %s is among the resources already%s and was not generated from this view: rename it or the view", key.kind, key.name, p.in(at)))
 		default:
 			p.replaced[at[0]] = object
 		}
 	}
-	for _, i := range p.leftover[[2]string{v.node.GetNamespace(), v.node.GetName()}] {
-		if !generated[p.items[i].id] {
-			p.dropped[i] = true
+	for _, namespace := range namespaces {
+		for _, i := range p.leftover[viewKey{namespace, v.node.GetName()}] {
+			if p.replaced[i] == nil && !p.wanted[p.items[i].id] {
+				p.dropped[i] = true
+			}
 		}
 	}
 }
 
 func (p *placement) add(v *view, object *yaml.RNode) {
-	if p.inKustomize() {
+	view := p.inFile(v)
+	switch {
+	case view != nil:
+		p.files.placeBeside(view, object)
+	case p.inKustomize():
 		if err := notePreviousName(object); err != nil {
 			p.faults = append(p.faults, faultOf(v.node, "metadata.annotations", "%v", err))
 		}
