@@ -1,6 +1,7 @@
 package function
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -48,7 +49,7 @@ func RunOnFiles(fn *Function, files []string, in io.Reader, out, errOut io.Write
 
 // readFile returns what a file holds. Results name the file that a view was read from.
 func readFile(name string, in io.Reader) ([]*yaml.RNode, error) {
-	text, err := readAll(name, in)
+	text, err := readAll(name, in, maxFileBytes)
 	if err != nil {
 		return nil, err
 	}
@@ -140,15 +141,49 @@ func checkNames(names []string) error {
 	return nil
 }
 
-func readAll(name string, in io.Reader) ([]byte, error) {
+// maxFileBytes is the most that is read of a file: several of the largest books, in base64.
+// Reading takes a multiple of it in memory, and nobody writes that much by hand. A
+// ResourceList has no such limit: kustomize and kpt hold all of a build anyhow.
+const maxFileBytes = 256 << 20
+
+// readAll returns all of a file, which may have that many bytes at most.
+func readAll(name string, in io.Reader, most int64) ([]byte, error) {
 	if name == stdin {
-		return io.ReadAll(in)
+		return readUpTo(most, "standard input", in, 0)
 	}
 	if name == "" {
 		return nil, errors.New(`the name of a file is empty; "-" is standard input`)
 	}
-	if info, err := os.Stat(name); err == nil && info.IsDir() {
-		return nil, fmt.Errorf("%s is a directory: name the files in it, or name it under contentFrom in a %s", name, v1.Kind)
+	file, err := os.Open(name)
+	if err != nil {
+		return nil, err
 	}
-	return os.ReadFile(name)
+	defer file.Close()
+	info, err := file.Stat()
+	switch {
+	case err != nil:
+		return nil, err
+	case info.IsDir():
+		return nil, fmt.Errorf("%s is a directory: name the files in it, or name it under contentFrom in a %s", name, v1.Kind)
+	case info.Size() > most:
+		return nil, tooLarge(name, fmt.Sprintf("%d bytes, more than the %d", info.Size(), most))
+	}
+	return readUpTo(most, name, file, info.Size())
+}
+
+// readUpTo reads what says that it has so many bytes, or 0 if it doesn't.
+func readUpTo(most int64, name string, from io.Reader, size int64) ([]byte, error) {
+	var text bytes.Buffer
+	text.Grow(int(size) + bytes.MinRead)
+	switch read, err := text.ReadFrom(io.LimitReader(from, most+1)); {
+	case err != nil:
+		return nil, fmt.Errorf("%s: %w", name, err)
+	case read > most:
+		return nil, tooLarge(name, fmt.Sprintf("more than the %d bytes", most))
+	}
+	return text.Bytes(), nil
+}
+
+func tooLarge(name, size string) error {
+	return fmt.Errorf("%s has %s that a file may have: split it, and name only files with %ss and the ConfigMaps that hold their pages", name, size, v1.Kind)
 }

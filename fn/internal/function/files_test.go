@@ -1,11 +1,13 @@
 package function
 
 import (
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"testing/fstest"
+	"testing/iotest"
 )
 
 const goodView = `apiVersion: view.zoetrope.github.io/v1
@@ -52,5 +54,34 @@ func TestAFileIsReadWhollyOrNotAtAll(t *testing.T) {
 				t.Errorf("it printed %q", out.String())
 			}
 		})
+	}
+}
+
+// What is named by mistake may have no end.
+func TestAFileThatIsTooLarge(t *testing.T) {
+	const remedy = " that a file may have: split it, and name only files with MarkdownViews and the ConfigMaps that hold their pages"
+	file := filepath.Join(t.TempDir(), "image.iso")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(file, maxFileBytes+1); err != nil {
+		t.Fatal(err)
+	}
+	err := RunOnFiles(&Function{WorkingDirectory: fstest.MapFS{}}, []string{file}, nil, io.Discard, io.Discard)
+	if want := file + " has 268435457 bytes, more than the 268435456" + remedy; err == nil || err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
+	}
+	for text, want := range map[string]string{
+		"1234":  "",
+		"12345": "standard input has more than the 4 bytes" + remedy,
+	} {
+		got := ""
+		read, err := readAll(stdin, iotest.OneByteReader(strings.NewReader(text)), 4)
+		if err != nil {
+			got = err.Error()
+		}
+		if got != want || want == "" && string(read) != text {
+			t.Errorf("%s: got %q and %q, want %q", text, read, got, want)
+		}
 	}
 }
