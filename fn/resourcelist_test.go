@@ -51,7 +51,7 @@ func TestResourceListErrors(t *testing.T) {
 		"another version":          {"apiVersion: v1\nkind: ResourceList\nitems: []\n", wanted + ", not one of apiVersion \"v1\"\n"},
 		"a text as items":          {listHead + "items: text\n", "error: standard input: items of the ResourceList must be a list, not a text\n"},
 		"items twice":              {listHead + "items: []\nitems: [{kind: A}]\n", "error: standard input: items is there twice: drop one of them\n"},
-		"a misspelt field":         {listHead + "items: []\nfunctionconfig: {}\n", "error: standard input: the ResourceList has a field that isn't known: \"functionconfig\"\n"},
+		"a misspelt field":         {listHead + "items: []\nfunctionconfig: {}\n", "error: standard input: the ResourceList has a field that isn't known: \"functionconfig\": did you mean \"functionConfig\"?\n"},
 		"a view beside a list":     {listHead + "items: []\n---\n" + view, wanted + ", in a single document: there are 2\n"},
 		"a list beside a view":     {view + "---\n" + listHead + "items: []\n", wanted + ", not a bare MarkdownView: to expand it by hand, run fn with its file name, or with - for standard input\n"},
 		"a view after the end":     {listHead + "items: []\n... # end\n" + view, "error: standard input is not YAML: line 5: something follows the end of a document: begin the next one with \"---\"\n"},

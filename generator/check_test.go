@@ -98,7 +98,7 @@ func TestBadPages(t *testing.T) {
 		},
 		"300 characters": {
 			map[string]string{strings.Repeat("x", 300): ""},
-			[]string{`Invalid value: "` + strings.Repeat("x", 120) + `…": each file or folder name must have at most 240 bytes, "xxxxxxxxxxxxxxxx"… has 300`},
+			[]string{`Invalid value: "` + strings.Repeat("x", 120) + `…": each file or folder name must have at most 240 bytes, "xxxxxxxxxxxxxxxx"… has 300: shorten it`},
 		},
 		"a NUL": {
 			map[string]string{"a\x00b": ""},

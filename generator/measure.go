@@ -36,8 +36,10 @@ func measure(files layout, config book.Config, chapters *summary.Summary, found 
 	err := links.Pages(t.files, t.source, chapters, config.ExpandsIncludes, func(chapter *summary.Chapter, text []byte) {
 		m.Page(above(chapter, parents), text)
 	})
-	if err != nil {
-		return need{}, append(found, Problem{Field: specField, Message: fmt.Sprintf("%v: include less, or split the book into several views", err)})
+	for _, fault := range diagnostic.FromError(err) {
+		at := t.entries[fault.File]
+		fault.Field, fault.File = at.field, at.name
+		return need{}, append(found, fault)
 	}
 	needed := newNeed(m)
 	if needed.limit <= muchMemory || m.Index() <= m.Bytes()/2 {

@@ -209,7 +209,7 @@ func TestPatchesThatCannotBeApplied(t *testing.T) {
 		"a key of an operation twice":         {of("Service", "- {op: remove, path: /spec/type, path: /spec/x}"), `the patch has the key "path" twice in one map: drop one of them`},
 		"a key of an operation in JSON twice": {of("Service", `[{"op": "add", "path": "/spec/x", "value": [1, {"b": {}, "a": 1, "a": 2}]}]`), `the patch has the key "a" twice in one map: drop one of them`},
 		"a key of a map in JSON twice":        {of("Service", `{"spec": {"type": "NodePort", "type": "ClusterIP"}}`), `the patch has the key "type" twice in one map: drop one of them`},
-		"null in a list":                      {of("Deployment", "spec: {template: {spec: {tolerations: [null]}}}"), "Deployment viewer-docs: puts null into a list"},
+		"null in a list":                      {of("Deployment", "spec: {template: {spec: {tolerations: [null]}}}"), "Deployment viewer-docs: puts null into a list: write what is meant, or drop the element"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -79,7 +79,7 @@ func (c *CommonMetadata) validate(at *field.Path) field.ErrorList {
 func validateKeys(entries map[string]string, at *field.Path, reserved func(string) bool) field.ErrorList {
 	var errs field.ErrorList
 	if len(entries) > maxCommonKeys {
-		errs = append(errs, field.TooMany(at, len(entries), maxCommonKeys))
+		errs = append(errs, tooMany(at, len(entries), maxCommonKeys, "drop some"))
 	}
 	for _, key := range slices.Sorted(maps.Keys(entries)) {
 		if reserved(key) {
@@ -94,7 +94,7 @@ func validateKeys(entries map[string]string, at *field.Path, reserved func(strin
 
 func validatePatches(patches []Patch, at *field.Path) field.ErrorList {
 	if len(patches) > maxPatches {
-		return field.ErrorList{field.TooMany(at, len(patches), maxPatches)}
+		return field.ErrorList{tooMany(at, len(patches), maxPatches, "make one of several")}
 	}
 	var errs field.ErrorList
 	for i := range patches {

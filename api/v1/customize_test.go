@@ -66,7 +66,7 @@ func TestValidateCommonMetadataAndPatches(t *testing.T) {
 				{Patch: "{}", Target: &PatchTarget{Kind: "ConfigMap", Name: `markdowns-a(\.\d+)?`}},
 			},
 		},
-		"too many patches": {patches: many, want: []string{"spec.patches: Too many: 33: must have at most 32 items"}},
+		"too many patches": {patches: many, want: []string{"spec.patches: Too many: 33: must have at most 32 items: make one of several"}},
 		"patches that can't be": {
 			patches: []Patch{
 				{Patch: " \n"},

@@ -43,11 +43,11 @@ func ValidatePagePath(p string) error {
 	case path.Clean(p) != p:
 		return fmt.Errorf("must be clean: write %q", path.Clean(p))
 	case len(p) > MaxPathBytes:
-		return fmt.Errorf("must have at most %d bytes, has %d", MaxPathBytes, len(p))
+		return fmt.Errorf("must have at most %d bytes, has %d: use fewer folders or shorter names", MaxPathBytes, len(p))
 	}
 	for element := range strings.SplitSeq(p, "/") {
 		if len(element) > MaxPathElementBytes {
-			return fmt.Errorf("each file or folder name must have at most %d bytes, %.16q… has %d", MaxPathElementBytes, element, len(element))
+			return fmt.Errorf("each file or folder name must have at most %d bytes, %.16q… has %d: shorten it", MaxPathElementBytes, element, len(element))
 		}
 	}
 	return nil

@@ -41,10 +41,10 @@ func TestValidatePagePath(t *testing.T) {
 		"a byte order mark":                  {"\ufeffa.md", invisible},
 		"a line separator":                   {"a\u2028.md", invisible},
 		"bytes that are not UTF-8":           {"a\xff.md", "must be UTF-8: rename the file"},
-		"a name that no file system holds":   {"a/" + strings.Repeat("x", 241), `each file or folder name must have at most 240 bytes, "xxxxxxxxxxxxxxxx"… has 241`},
-		"300 characters":                     {strings.Repeat("x", 300), `each file or folder name must have at most 240 bytes, "xxxxxxxxxxxxxxxx"… has 300`},
-		"bytes count, not characters":        {strings.Repeat("あ", 81), `each file or folder name must have at most 240 bytes, "ああああああああああああああああ"… has 243`},
-		"a path that no program can be told": {strings.Repeat("x/", 512) + "x", "must have at most 1024 bytes, has 1025"},
+		"a name that no file system holds":   {"a/" + strings.Repeat("x", 241), `each file or folder name must have at most 240 bytes, "xxxxxxxxxxxxxxxx"… has 241: shorten it`},
+		"300 characters":                     {strings.Repeat("x", 300), `each file or folder name must have at most 240 bytes, "xxxxxxxxxxxxxxxx"… has 300: shorten it`},
+		"bytes count, not characters":        {strings.Repeat("あ", 81), `each file or folder name must have at most 240 bytes, "ああああああああああああああああ"… has 243: shorten it`},
+		"a path that no program can be told": {strings.Repeat("x/", 512) + "x", "must have at most 1024 bytes, has 1025: use fewer folders or shorter names"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

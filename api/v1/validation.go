@@ -66,10 +66,10 @@ func (s *MarkdownViewSpec) validate(at *field.Path) field.ErrorList {
 		errs = append(errs, field.Required(at, "no pages: set markdowns, contentFrom or both"))
 	}
 	if len(s.Markdowns) > maxMarkdowns {
-		errs = append(errs, field.TooMany(at.Child("markdowns"), len(s.Markdowns), maxMarkdowns))
+		errs = append(errs, tooMany(at.Child("markdowns"), len(s.Markdowns), maxMarkdowns, "put others into ConfigMaps or a folder, which contentFrom names"))
 	}
 	if len(s.ContentFrom) > maxContentFrom {
-		return append(errs, field.TooMany(at.Child("contentFrom"), len(s.ContentFrom), maxContentFrom))
+		return append(errs, tooMany(at.Child("contentFrom"), len(s.ContentFrom), maxContentFrom, "put the pages of several into one"))
 	}
 	for _, p := range slices.Sorted(maps.Keys(s.Markdowns)) {
 		if err := ValidatePagePath(p); err != nil {
@@ -107,6 +107,13 @@ func validateImage(image string, at *field.Path) field.ErrorList {
 		errs = append(errs, field.Invalid(at, shorten(image), "must not contain white space"))
 	}
 	return errs
+}
+
+// tooMany says also what to do.
+func tooMany(at *field.Path, has, most int, remedy string) *field.Error {
+	err := field.TooMany(at, has, most)
+	err.Detail += ": " + remedy
+	return err
 }
 
 // validateLength counts characters, as the CustomResourceDefinition does.

@@ -93,7 +93,7 @@ func TestValidate(t *testing.T) {
 			want: []string{
 				`spec.markdowns: Invalid value: "/a": must be relative: drop the leading "/"`,
 				`spec.markdowns: Invalid value: "b/../c": must not contain "..": only files of the book itself can be pages`,
-				`spec.markdowns: Invalid value: "` + strings.Repeat("é", 60) + `…": each file or folder name must have at most 240 bytes, "éééééééééééééééé"… has 800`,
+				`spec.markdowns: Invalid value: "` + strings.Repeat("é", 60) + `…": each file or folder name must have at most 240 bytes, "éééééééééééééééé"… has 800: shorten it`,
 			},
 		},
 		"a source without a member": {
@@ -168,7 +168,7 @@ func TestValidate(t *testing.T) {
 				ViewerImage: long + "é",
 			},
 			want: []string{
-				"spec.markdowns: Too many: 1001: must have at most 1000 items",
+				"spec.markdowns: Too many: 1001: must have at most 1000 items: put others into ConfigMaps or a folder, which contentFrom names",
 				"spec.contentFrom[0].directory.ignore: Too long: may not be more than 65536 characters",
 				"spec.contentFrom[0].directory.path: Too long: may not be more than 1024 characters",
 				"spec.contentFrom[1].sourceRef.path: Too long: may not be more than 1024 characters",
@@ -177,7 +177,7 @@ func TestValidate(t *testing.T) {
 		},
 		"more sources than there may be": {
 			spec: MarkdownViewSpec{ContentFrom: slices.Repeat([]ContentSource{{ConfigMapRef: configMap}}, 65)},
-			want: []string{"spec.contentFrom: Too many: 65: must have at most 64 items"},
+			want: []string{"spec.contentFrom: Too many: 65: must have at most 64 items: put the pages of several into one"},
 		},
 	}
 	for name, test := range tests {

@@ -67,7 +67,7 @@ func Ascent(p string) int {
 // sentence that begins with the path.
 func ValidatePath(p string) error {
 	if Ascent(p) > MaxAscent {
-		return fmt.Errorf("may lead at most %d folders up", MaxAscent)
+		return fmt.Errorf("may lead at most %d folders up: move the file nearer to the book", MaxAscent)
 	}
 	for strings.HasPrefix(p, "../") {
 		p = p[len("../"):]

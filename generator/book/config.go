@@ -3,6 +3,7 @@ package book
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"maps"
 	"path"
 	"slices"
@@ -141,13 +142,13 @@ type Plugin struct {
 // TOML 1.1, a value has the wrong type, a path is absolute, or a limit is exceeded.
 func ParseConfig(text []byte) (Config, error) {
 	if len(text) > MaxConfigBytes {
-		return Config{}, position{1, 1}.errorf("has %d bytes, may have at most %d", len(text), MaxConfigBytes)
+		return Config{}, diagnostic.List{{File: ConfigPath, Message: TooLarge(len(text))}}.Err()
 	}
 	// mdBook skips a byte order mark, the parser doesn't.
 	text = bytes.TrimPrefix(text, []byte("\ufeff"))
 	index := indexKeys(text)
 	if index.count > MaxConfigKeys {
-		return Config{}, index.at.errorf("has more than %d keys", MaxConfigKeys)
+		return Config{}, index.at.errorf("has more than %d keys: %s", MaxConfigKeys, lessConfig)
 	}
 	var doc map[string]any
 	if err := toml.Unmarshal(text, &doc); err != nil {
@@ -167,6 +168,13 @@ func ParseConfig(text []byte) (Config, error) {
 		return Config{}, err
 	}
 	return config, nil
+}
+
+const lessConfig = "keep in it what mdBook reads, or make several books of it"
+
+// TooLarge says that a book.toml has more than [MaxConfigBytes].
+func TooLarge[N int | int64](bytes N) string {
+	return fmt.Sprintf("has %d bytes, may have at most %d: %s", bytes, MaxConfigBytes, lessConfig)
 }
 
 func syntaxError(err error) error {

@@ -217,7 +217,7 @@ func TestReadBesideTheRootErrors(t *testing.T) {
 			files: map[string]string{"p/book.toml": "", "p/src/a.md": "{{#include ../../x.rs}}", "x.rs": strings.Repeat("x", 100)},
 			dir:   "p",
 			opts:  Options{Limits: Limits{BookBytes: 100}},
-			want:  "x.rs: can't be read: with it, the files have more than 100 bytes, the most that a book may have",
+			want:  "x.rs: can't be read: with it, the files have more than 100 bytes, the most that a book may have: ignore some, or make several books of it",
 		},
 		"ways without end": {
 			files: map[string]string{
@@ -226,7 +226,7 @@ func TestReadBesideTheRootErrors(t *testing.T) {
 			},
 			dir:  "p",
 			opts: Options{Limits: Limits{Entries: 3000}},
-			want: "p: holds more than 3000 files and folders, ignored ones included: name a folder with less in it",
+			want: "p/l/m/m/l/m/m/x.md: with what it includes, more than 3000 files and folders are looked for: include less, or make several books of it",
 		},
 	}
 	for name, test := range tests {

@@ -206,7 +206,7 @@ func TestReadErrors(t *testing.T) {
 		"a path with another base": {
 			dir:  "./docs",
 			opts: Options{Base: "the artifact"},
-			want: "./docs: no such folder in the artifact",
+			want: "./docs: no such folder in the artifact: add it, or write its path from there",
 		},
 		"a path of another system": {
 			dir:  `docs\guide`,
@@ -219,7 +219,7 @@ func TestReadErrors(t *testing.T) {
 		"a folder that is missing": {
 			files: map[string]string{"a.md": ""},
 			dir:   "./docs/",
-			want:  "./docs: no such folder in the working directory",
+			want:  "./docs: no such folder in the working directory: add it, or write its path from there",
 		},
 		"a file": {
 			files: map[string]string{"docs/a.md": ""},
@@ -229,12 +229,12 @@ func TestReadErrors(t *testing.T) {
 		"a path through a file": {
 			files: map[string]string{"docs/a.md": ""},
 			dir:   "docs/a.md/b",
-			want:  "docs/a.md/b: goes through a file, not a folder",
+			want:  "docs/a.md/b: goes through a file, not a folder: name another path",
 		},
 		"git's own data": {
 			files: map[string]string{".git/hooks/a": ""},
 			dir:   ".git/hooks",
-			want:  ".git/hooks: is git's own data, which is never read",
+			want:  ".git/hooks: is git's own data, which is never read: name another path",
 		},
 		"a link that leads out": {
 			files: map[string]string{"d/a.md": "", "d/b/c.md": "-> ../../../etc/passwd"},
@@ -295,7 +295,7 @@ d/b.md: the link d/b.md to "./a.md" leads back to itself: put the files themselv
 		"a folder missing behind a good link": {
 			files: map[string]string{"d": "-> e", "e/a.md": ""},
 			dir:   "d/x",
-			want:  "d/x: no such folder in the working directory",
+			want:  "d/x: no such folder in the working directory: add it, or write its path from there",
 		},
 		"files that are none": {
 			odd: map[string]fs.FileMode{"d/pipe": fs.ModeNamedPipe, "d/socket": fs.ModeSocket, "d/null": fs.ModeDevice | fs.ModeCharDevice},
@@ -315,12 +315,12 @@ d/socket: is a socket, neither a file nor a folder: remove it, or ignore it`,
 			dir:   "d",
 			want: `d/a\b.md: the path must not contain a backslash: use "/" between folders
 d/bell\a.md: the path must not contain control or invisible formatting characters: rename the file
-d/` + strings.Repeat("x", 241) + `: the path each file or folder name must have at most 240 bytes, "xxxxxxxxxxxxxxxx"… has 241`,
+d/` + strings.Repeat("x", 241) + `: the path each file or folder name must have at most 240 bytes, "xxxxxxxxxxxxxxxx"… has 241: shorten it`,
 		},
 		"a pattern that can't be read": {
 			dir:  "d",
 			opts: Options{Ignore: "a\n[b"},
-			want: `ignore: line 2: the pattern "[b": brackets or a backslash without their end`,
+			want: `ignore: line 2: the pattern "[b": brackets or a backslash without their end: close them, or write \ before each that is meant as it is`,
 		},
 	}
 	for name, test := range tests {

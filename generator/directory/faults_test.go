@@ -148,16 +148,16 @@ func TestReadFaults(t *testing.T) {
 		"a file that grew beyond what a file may have": {
 			fsys: &faulty{MapFS: files, size: map[string]int64{"d/a.md": 5, "d/b.md": 5}},
 			opts: Options{Limits: Limits{FileBytes: 9}},
-			want: "./d/a.md: can't be read: it grew while it was read\n./d/b.md: can't be read: it grew while it was read",
+			want: "./d/a.md: can't be read: it grew while it was read: try again when it is written\n./d/b.md: can't be read: it grew while it was read: try again when it is written",
 		},
 		"files that grew beyond what a book may have": {
 			fsys: &faulty{MapFS: files, size: map[string]int64{"d/a.md": 1, "d/b.md": 1}},
 			opts: Options{Limits: Limits{BookBytes: 19}},
-			want: "./d/b.md: can't be read: with it, the files have more than 19 bytes, the most that a book may have",
+			want: "./d/b.md: can't be read: with it, the files have more than 19 bytes, the most that a book may have: ignore some, or make several books of it",
 		},
 		"a file that became something else": {
 			fsys: &faulty{MapFS: files, mode: map[string]fs.FileMode{"d/a.md": fs.ModeNamedPipe}},
-			want: "./d/a.md: can't be read: it is no longer a regular file",
+			want: "./d/a.md: can't be read: it is no longer a regular file: try again when it is written",
 		},
 		"a book.toml that can't be read": {
 			fsys: &faulty{MapFS: tree(map[string]string{"d/book.toml": "", "d/src/a.md": ""}), open: map[string]error{"d/book.toml": fs.ErrPermission}},

@@ -128,7 +128,7 @@ func toGlob(element string) (string, error) {
 	}
 	glob := b.String()
 	if _, err := path.Match(glob, ""); err != nil {
-		return "", fmt.Errorf("the pattern %.60q: brackets or a backslash without their end", element)
+		return "", fmt.Errorf("the pattern %.60q: brackets or a backslash without their end: close them, or write \\ before each that is meant as it is", element)
 	}
 	return glob, nil
 }

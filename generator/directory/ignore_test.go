@@ -121,8 +121,8 @@ func TestIgnores(t *testing.T) {
 
 func TestParseIgnoreErrors(t *testing.T) {
 	tests := map[string]struct{ patterns, want string }{
-		"a bracket without an end":   {"a.md\n\nb[a-", `ignore: line 3: the pattern "b[a-": brackets or a backslash without their end`},
-		"a backslash without an end": {`a\`, `ignore: line 1: the pattern "a\\": brackets or a backslash without their end`},
+		"a bracket without an end":   {"a.md\n\nb[a-", `ignore: line 3: the pattern "b[a-": brackets or a backslash without their end: close them, or write \ before each that is meant as it is`},
+		"a backslash without an end": {`a\`, `ignore: line 1: the pattern "a\\": brackets or a backslash without their end: close them, or write \ before each that is meant as it is`},
 		"a named class":              {"x/[[:alpha:]]*.md", `ignore: line 1: the pattern "[[:alpha:]]*.md": classes such as [:alpha:] aren't known here, write a range such as a-z`},
 	}
 	for name, test := range tests {

@@ -57,7 +57,7 @@ func (i *includer) run() {
 		next := i.queue[0]
 		i.queue = i.queue[1:]
 		for _, target := range i.targetsOf(next) {
-			if i.include(next.way[:strings.LastIndexByte(next.way, '/')+1], target); i.full {
+			if i.include(next, target); i.full {
 				return
 			}
 		}
@@ -93,9 +93,9 @@ func (i *includer) targetsOf(s source) []string {
 	return targets
 }
 
-// include adds the file that a text in the folder at the end of a way includes.
-func (i *includer) include(folder, target string) {
-	way := folder + target
+// include adds the file that a text includes.
+func (i *includer) include(by source, target string) {
+	way := by.way[:strings.LastIndexByte(by.way, '/')+1] + target
 	if i.seen[way] {
 		return
 	}
@@ -104,7 +104,8 @@ func (i *includer) include(folder, target string) {
 	// count as several.
 	const long = 256
 	if i.entries += 1 + len(way)/long; i.entries > i.limits.Entries {
-		i.failEntries()
+		i.full = true
+		i.failf(by.key, "with what it includes, more than %d files and folders are looked for: include less, or make several books of it", i.limits.Entries)
 		return
 	}
 	i.up = max(i.up, i.ascent(way))

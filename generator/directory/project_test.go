@@ -229,7 +229,7 @@ func TestReadProjectErrors(t *testing.T) {
 		"a book.toml that is too large": {
 			files: map[string]string{"p/book.toml": strings.Repeat("#", 256<<10+1), "p/src/a.md": ""},
 			dir:   "./p",
-			want:  "./p/book.toml: has 262145 bytes, may have at most 262144",
+			want:  "./p/book.toml: has 262145 bytes, may have at most 262144: keep in it what mdBook reads, or make several books of it",
 		},
 		"a book.toml that is a link out": {
 			files: map[string]string{"p/book.toml": "-> ../../book.toml"},
@@ -297,7 +297,7 @@ func TestReadProjectErrors(t *testing.T) {
 			files: map[string]string{"p/book.toml": "", "p/src/a.md": "{{#include ../x}}{{#include ../y}}", "p/x": "0123", "p/y": "0"},
 			dir:   "./p",
 			opts:  Options{Limits: Limits{BookBytes: 38}},
-			want:  "./p/y: can't be read: with it, the files have more than 38 bytes, the most that a book may have",
+			want:  "./p/y: can't be read: with it, the files have more than 38 bytes, the most that a book may have: ignore some, or make several books of it",
 		},
 		"too many includes": {
 			files: map[string]string{"p/book.toml": "", "p/src/a.md": "{{#include ../x}}{{#include ../y}}", "p/x": "0123", "p/y": "0"},
@@ -309,7 +309,7 @@ func TestReadProjectErrors(t *testing.T) {
 			files: map[string]string{"p/book.toml": "", "p/src/a.md": "{{#include ../x}}{{#include ../y}}"},
 			dir:   "./p",
 			opts:  Options{Limits: Limits{Entries: 2}},
-			want:  "./p: holds more than 2 files and folders, ignored ones included: name a folder with less in it",
+			want:  "./p/src/a.md: with what it includes, more than 2 files and folders are looked for: include less, or make several books of it",
 		},
 		"an additional file that is too large": {
 			files: map[string]string{"p/book.toml": "output.html.additional-js = ['a.js']", "p/src/a.md": "", "p/a.js": "0123"},

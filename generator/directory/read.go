@@ -24,7 +24,7 @@ func (r *reader) readToml() (text []byte, ok bool) {
 	case !info.Mode().IsRegular():
 		return nil, false
 	case info.Size() > book.MaxConfigBytes:
-		r.failf(book.ConfigPath, "has %d bytes, may have at most %d", info.Size(), book.MaxConfigBytes)
+		r.fail(book.ConfigPath, 0, book.TooLarge(info.Size()))
 		return nil, false
 	}
 	text, err = r.readFile(file{real: real}, book.MaxConfigBytes)
@@ -67,7 +67,7 @@ func (r *reader) readCounted(f file) ([]byte, bool) {
 	content, err := r.readFile(f, r.limits.FileBytes)
 	if r.bytes += int64(len(content)); err == nil && r.bytes > r.limits.BookBytes {
 		r.full = true
-		err = fmt.Errorf("with it, the files have more than %d bytes, the most that a book may have", r.limits.BookBytes)
+		err = fmt.Errorf("with it, the files have more than %d bytes, the most that a book may have: ignore some, or make several books of it", r.limits.BookBytes)
 	}
 	if err != nil {
 		r.failRead(f.rel, err)
@@ -77,8 +77,8 @@ func (r *reader) readCounted(f file) ([]byte, bool) {
 }
 
 var (
-	errGrew       = errors.New("it grew while it was read")
-	errNotRegular = errors.New("it is no longer a regular file")
+	errGrew       = errors.New("it grew while it was read: try again when it is written")
+	errNotRegular = errors.New("it is no longer a regular file: try again when it is written")
 )
 
 // readFile reads a file of at most limit bytes into as much memory as it takes.

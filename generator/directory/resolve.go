@@ -128,11 +128,11 @@ func (r *reader) failResolve(rel string, err error) {
 	case errors.As(err, &link):
 		r.failf(rel, "%v: put the files themselves there, or ignore the link", link)
 	case errors.Is(err, fs.ErrNotExist) && rel == "":
-		r.failf(rel, "no such folder in %s", r.base)
+		r.failf(rel, "no such folder in %s: add it, or write its path from there", r.base)
 	case errors.Is(err, errOutside):
-		r.failf(rel, "is outside of %s", r.base)
+		r.failf(rel, "is outside of %s: only what is in there can be read", r.base)
 	case errors.Is(err, errNotFolder), errors.Is(err, errGitFolder):
-		r.failf(rel, "%v", err)
+		r.failf(rel, "%v: name another path", err)
 	default:
 		r.failRead(rel, err)
 	}

@@ -94,7 +94,7 @@ func TestReadRealFolderErrors(t *testing.T) {
 		},
 		"a missing folder": {
 			dir:  "docs",
-			want: "docs: no such folder in the working directory",
+			want: "docs: no such folder in the working directory: add it, or write its path from there",
 		},
 		"a file": {
 			files: map[string]string{"docs": ""},

@@ -34,12 +34,12 @@ const (
 )
 
 var (
-	errDepth       = fmt.Errorf("has more than %d maps and lists in each other", maxDepth)
-	errValues      = fmt.Errorf("holds too much: the patches of a view may hold %d values together, with what aliases stand for", maxValues)
-	errCopies      = fmt.Errorf("copies too much: the patches of a view may copy %d times, and %d bytes", maxCopies, maxCopied)
-	errKey         = errors.New("has a key that isn't a string")
-	errLoop        = errors.New("has an anchor that holds an alias of itself")
-	errNullElement = errors.New("puts null into a list")
+	errDepth       = fmt.Errorf("has more than %d maps and lists in each other: nest less", maxDepth)
+	errValues      = fmt.Errorf("holds too much: the patches of a view may hold %d values together, with what aliases stand for: patch less, or with fewer aliases", maxValues)
+	errCopies      = fmt.Errorf("copies too much: the patches of a view may copy %d times, and %d bytes: write the values out with add", maxCopies, maxCopied)
+	errKey         = errors.New("has a key that isn't a string: put it in quotes")
+	errLoop        = errors.New("has an anchor that holds an alias of itself: write the value out")
+	errNullElement = errors.New("puts null into a list: write what is meant, or drop the element")
 )
 
 // parseYAML reads the documents of a patch that aren't empty, at least one, and checks

@@ -1,6 +1,7 @@
 package function
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 
@@ -97,7 +98,7 @@ func readConfigMap(node *yaml.RNode) (config, framework.Results) {
 	var unknown framework.Results
 	for _, key := range sortedKeys(data) {
 		if key != "mode" {
-			unknown = append(unknown, faultOf(node, "data."+key, "unknown setting%s", suggestion(key, []string{"mode"})))
+			unknown = append(unknown, faultOf(node, "data."+key, "unknown setting%s", cmp.Or(suggestion(key, []string{"mode"}), ": drop it, the only one is mode")))
 		}
 	}
 	if len(unknown) > 0 {

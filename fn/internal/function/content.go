@@ -117,7 +117,7 @@ func pagesOf(node *yaml.RNode) (*book.Book, []string) {
 	for _, key := range sortedKeys(encoded) {
 		content, err := base64.StdEncoding.DecodeString(strings.Join(strings.Fields(encoded[key]), ""))
 		if err != nil {
-			faults = append(faults, fmt.Sprintf("%s: is not base64: %v", fieldPath(yaml.BinaryDataField, key), err))
+			faults = append(faults, fmt.Sprintf("%s: is not base64: %v: encode it, or write text under data", fieldPath(yaml.BinaryDataField, key), err))
 		}
 		pages[key] = content
 	}

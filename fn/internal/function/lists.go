@@ -1,6 +1,7 @@
 package function
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -102,7 +103,7 @@ func checkList(list *yaml.Node, kind string) error {
 	case !hasItems && unknown != "":
 		return fmt.Errorf("the %s has no items, but %.60q", kind, unknown)
 	case unknown != "":
-		return fmt.Errorf("the %s has a field that isn't known: %.60q", kind, unknown)
+		return fmt.Errorf("the %s has a field that isn't known: %.60q%s", kind, unknown, cmp.Or(suggestion(unknown, known), ": drop it"))
 	case !hasItems && kind == kio.ResourceListKind:
 		return fmt.Errorf("the %s has neither items nor functionConfig", kind)
 	case !hasItems:
