@@ -70,7 +70,11 @@ func readFile(name string, in io.Reader) ([]*yaml.RNode, error) {
 			if err := checkKind(resource); err != nil {
 				return nil, fmt.Errorf("%s: %w", name, err)
 			}
-			if err := resource.node.PipeE(yaml.SetAnnotation(kioutil.PathAnnotation, name)); err != nil {
+			file := name
+			if resource.node.GetName() == "" { // so that it can be found
+				file += ", " + resource.at
+			}
+			if err := resource.node.PipeE(yaml.SetAnnotation(kioutil.PathAnnotation, file)); err != nil {
 				return nil, fmt.Errorf("%s: %s: %w", name, resource.at, err)
 			}
 			items = append(items, resource.node)

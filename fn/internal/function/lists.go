@@ -139,7 +139,7 @@ func (x *index) lists() framework.Results {
 		for _, one := range held {
 			key := idOf(one.node)
 			if key.isView() || key.isConfigMap() && wanted[key.name] {
-				faults = append(faults, faultOf(item.node, strings.TrimSuffix(one.at, "."), "%s %s isn't read inside a list: write it as a document of its own", key.kind, key.name))
+				faults = append(faults, faultOf(item.node, strings.TrimSuffix(one.at, "."), "%s isn't read inside a list: write it as a document of its own", strings.TrimSpace(key.kind+" "+key.name)))
 			}
 		}
 	}

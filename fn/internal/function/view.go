@@ -3,6 +3,8 @@ package function
 import (
 	"cmp"
 	"errors"
+	"fmt"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -31,6 +33,11 @@ func (f *Function) expand(nodes []*yaml.RNode, input *index, config config) []*v
 		v := &view{node: node}
 		views = append(views, v)
 		key := idOf(node)
+		if key.name == "" { // which is at fault, and not another's
+			f.expandOne(v, input, config)
+			input.locate(v)
+			continue
+		}
 		if first := seen[key]; first != nil {
 			v.results = append(v.results, faultOf(node, "metadata.name", "%s has the same name and namespace: rename one of them", another(first, node)))
 			continue
@@ -46,6 +53,16 @@ func (f *Function) expand(nodes []*yaml.RNode, input *index, config config) []*v
 		f.expandOne(v, input, config)
 	}
 	return views
+}
+
+// locate has the faults of a view without a name say which item it is, if no file does.
+func (x *index) locate(v *view) {
+	i := slices.IndexFunc(x.items, func(i item) bool { return i.node == v.node })
+	for _, result := range v.results {
+		if i >= 0 && result.File == nil && result.Field != nil {
+			result.Field.Path = fmt.Sprintf("%s[%d].%s", itemsField, i, result.Field.Path)
+		}
+	}
 }
 
 func (f *Function) expandOne(v *view, input *index, config config) {

@@ -114,6 +114,31 @@ func TestNothingIsShownAsEmptyQuotes(t *testing.T) {
 	}
 }
 
+func TestAViewWithoutANameCanBeFound(t *testing.T) {
+	const (
+		spec     = "spec: {markdowns: {SUMMARY.md: '- [A](a.md)', a.md: ''}}"
+		nameless = "{apiVersion: view.zoetrope.github.io/v1, kind: MarkdownView, " + spec + "}"
+		required = "metadata.name: Required value: name the view: its objects are called markdowns-<name> and viewer-<name>"
+	)
+	document := func(at string) string {
+		return "error: MarkdownView (standard input, " + at + "): " + required
+	}
+	got := messages(t, spec+"\n---\n"+nameless+"\n---\napiVersion: v1\nkind: List\nitems:\n- {apiVersion: v1, kind: List, items: ["+nameless+", "+nameless+"]}\n---\n"+
+		"{apiVersion: v1, kind: ConfigMap, metadata: {}}")
+	want := []string{document("document 2"), document("document 3: items[0].items[0]"), document("document 3: items[0].items[1]"),
+		"warning: ConfigMap (standard input, document 4): metadata.name: no MarkdownView names it under contentFrom, so its pages aren't used"}
+	if diff := cmp.Diff(want, strings.Split(got, "\n")); diff != "" {
+		t.Errorf("in a file (-want +got):\n%s", diff)
+	}
+
+	list := runIn(t, t.TempDir(), "kind: ResourceList\nitems: ["+strings.Replace(nameless, "MarkdownView,", "MarkdownView, metadata: {name: a},", 1)+", "+nameless+", "+nameless+
+		", {apiVersion: v1, kind: List, items: ["+nameless+"]}]\nfunctionConfig: {apiVersion: v1, kind: ConfigMap, metadata: {name: a}}\n")
+	want = []string{"error: MarkdownView: items[1]." + required, "error: MarkdownView: items[2]." + required, "error: List: items[0]: MarkdownView isn't read inside a list: write it as a document of its own", ""}
+	if diff := cmp.Diff(want, strings.Split(list.errOut, "\n")); diff != "" {
+		t.Errorf("in a ResourceList (-want +got):\n%s", diff)
+	}
+}
+
 // kpt passes the lists in a package's files as they are.
 func TestListsAmongTheItemsHideNothing(t *testing.T) {
 	const (
