@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"strings"
 
 	"sigs.k8s.io/kustomize/kyaml/fn/framework"
@@ -69,12 +70,14 @@ func (x *index) toExpand(config config) (views []*yaml.RNode, notes framework.Re
 }
 
 // leftBeside has a word about views among the resources where kustomize has one transform
-// them: it expands itself, and nothing else.
+// them: it expands itself, and nothing else. What runs later isn't known here, in this
+// kustomization or in one above.
 func (x *index) leftBeside(expanded *yaml.RNode) (notes framework.Results) {
 	for _, view := range x.views() {
 		if inKustomize(view) && expandedAs(view) == nil && idOf(view) != idOf(expanded) {
-			notes = append(notes, warningOf(view, "", "isn't expanded by MarkdownView "+expanded.GetName()+
-				", which expands only itself: list that under generators, and a "+TransformerKind+" under transformers for this one"))
+			notes = append(notes, warningOf(view, "", fmt.Sprintf(
+				"isn't expanded by %s %s, which expands only itself: list that one under generators; and for this one, unless a %s comes later, list one under transformers",
+				v1.Kind, expanded.GetName(), TransformerKind)))
 		}
 	}
 	return notes
