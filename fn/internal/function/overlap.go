@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/resid"
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
+	v1 "github.com/zoetrope/markdown-view/api/v1"
 	"github.com/zoetrope/markdown-view/generator"
 )
 
@@ -29,7 +30,8 @@ type selectable struct {
 func overlaps(items []*yaml.RNode) framework.Results {
 	pods := map[instance][]selectable{}
 	for _, node := range items {
-		if node.GetKind() == "Deployment" && isGenerated(node) {
+		// Somebody's own Deployment of mdBook may well have such labels.
+		if node.GetKind() == "Deployment" && stringsAt(node, "spec", "template", "metadata", "annotations")[v1.RevisionAnnotation] != "" {
 			labels := stringsAt(node, "spec", "template", "metadata", "labels")
 			key := instanceOf(node, labels)
 			pods[key] = append(pods[key], selectable{node.GetName(), labels})
@@ -37,10 +39,10 @@ func overlaps(items []*yaml.RNode) framework.Results {
 	}
 	var list framework.Results
 	for _, node := range items {
-		if node.GetKind() != "Service" || !isGenerated(node) {
+		selector := stringsAt(node, "spec", "selector")
+		if node.GetKind() != "Service" || !isOfView(node.GetLabels()) || !isOfView(selector) {
 			continue
 		}
-		selector := stringsAt(node, "spec", "selector")
 		var selected []string
 		for _, candidate := range pods[instanceOf(node, selector)] {
 			if isSubset(selector, candidate.labels) {
@@ -56,17 +58,18 @@ func overlaps(items []*yaml.RNode) framework.Results {
 	return list
 }
 
-// isGenerated reports whether an object has two of the three labels of what is generated, at
-// least: an overlay may have set one of them.
-func isGenerated(node *yaml.RNode) bool {
-	labels := node.GetLabels()
-	left := 0
-	for key, value := range generator.Labels(labels[generator.InstanceLabel]) {
-		if value != "" && labels[key] == value {
-			left++
+// isOfView reports whether there are the three labels of what is generated, and one at least
+// that isn't the view's name has its value: an overlay may have set the other anew.
+func isOfView(labels map[string]string) bool {
+	found := false
+	for key, value := range generator.Labels("") {
+		got, ok := labels[key]
+		if !ok {
+			return false
 		}
+		found = found || value != "" && got == value
 	}
-	return left >= 2
+	return found
 }
 
 func instanceOf(node *yaml.RNode, labels map[string]string) instance {
