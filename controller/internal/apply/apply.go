@@ -222,7 +222,17 @@ func (a *Applier) Execute(ctx context.Context, p *Plan) (report Report, err erro
 		p.last.forgetDrift()
 	}
 	for _, step := range p.steps {
-		if err := a.execute(ctx, p, step, &report); err != nil {
+		wait, err := p.last.waits(step), error(nil)
+		if wait == 0 {
+			err = a.execute(ctx, p, step, &report)
+			wait = p.last.noteOvertaken(step.situation, err, a.Clock.Now())
+		}
+		switch s := step.situation; {
+		case wait > 0 && s.last.desired == s.digest:
+			report.fought(s, wait)
+		case wait > 0:
+			return report, overtakenError(s, wait)
+		case err != nil:
 			return report, err
 		}
 	}
@@ -273,8 +283,11 @@ func (a *Applier) end(last *LastApplied, s *situation, next action, existed bool
 		}
 	}
 	known := last.of(s.String())
-	if f := known.othersChanges().fight; f.goesOn(s.now) {
-		report.fought(s, f.over().Sub(s.now))
+	for _, f := range []fight{known.othersChanges().fight, last.stillOvertaken(s)} {
+		if f.goesOn(s.now) {
+			report.fought(s, f.over().Sub(s.now))
+			break
+		}
 	}
 	return nil
 }

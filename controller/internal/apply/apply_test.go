@@ -428,7 +428,7 @@ func TestPrune(t *testing.T) {
 			f := newFixture(t, test.configMap)
 			object := "ConfigMap " + test.configMap.Name
 			f.last.note(object, fingerprint{at: f.clock.Now()})
-			deleted, err := f.Prune(t.Context(), f.view, []string{"markdowns-docs"}, &f.last, &f.wrote)
+			deleted, _, err := f.Prune(t.Context(), f.view, []string{"markdowns-docs"}, &f.last, &f.wrote)
 			f.Must(err)
 			if got := slices.Contains(deleted, object+" (delete)"); got != test.deleted || (len(f.Requests()) > 0) != test.deleted {
 				t.Errorf("deleted: %v", deleted)

@@ -18,6 +18,9 @@ import (
 type LastApplied struct {
 	// objects are a view's few.
 	objects []appliedObject
+	// overtaken has those that somebody else has written before us again and again; nil if
+	// there are none.
+	overtaken map[string]overtaken
 }
 
 // appliedObject is an object, by kind and name, and what its last apply led to.

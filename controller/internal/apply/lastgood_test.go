@@ -131,7 +131,7 @@ func TestTheLastGoodPagesOfSeveralConfigMaps(t *testing.T) {
 	f.execute(f.desired())
 	f.view.Spec.Markdowns = map[string]string{"SUMMARY.md": "- [A](a.md)\n", "a.md": "# A\n"}
 	f.applied()
-	_, err = f.Prune(t.Context(), f.view, []string{"markdowns-docs"}, &f.last, &f.wrote)
+	_, _, err = f.Prune(t.Context(), f.view, []string{"markdowns-docs"}, &f.last, &f.wrote)
 	f.Must(err)
 	var left corev1.ConfigMapList
 	f.Must(f.Admin.List(t.Context(), &left))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -14,32 +15,42 @@ import (
 )
 
 // Prune deletes the ConfigMaps that a view no longer has pages for, and their copies, forgets them, and
-// returns what it deleted. It is for when no pod mounts them any more. Where drift isn't
-// undone, what others have made stays.
-func (a *Applier) Prune(ctx context.Context, view *v1.MarkdownView, wanted []string, last *LastApplied, written *Expectations) (deleted []string, err error) {
+// returns what it deleted, and when to try again what somebody has just written; 0 if that is
+// nothing. It is for when no pod mounts them any more. Where drift isn't undone, what others have made stays.
+func (a *Applier) Prune(ctx context.Context, view *v1.MarkdownView, wanted []string, last *LastApplied, written *Expectations) (deleted []string, recheck time.Duration, err error) {
 	var list corev1.ConfigMapList
 	if err := a.Client.List(ctx, &list, OfView(view)...); err != nil {
-		return nil, err
+		return nil, 0, err
 	}
+	var later Report
 	for i := range list.Items {
 		configMap := &list.Items[i]
 		object := "ConfigMap " + configMap.Name
 		prunable, err := a.prunable(ctx, view, configMap, wanted)
 		if err != nil {
-			return deleted, err
+			return deleted, later.Recheck, err
 		}
 		if !prunable || view.DriftMode() != v1.DriftDetectionEnabled && !appliedByUs(configMap) || written.isDeleted(object, configMap.UID, a.Clock.Now()) {
 			continue
 		}
+		if wait := last.overtaken[object].wait(a.Clock.Now()); wait > 0 {
+			later.recheckIn(wait)
+			continue
+		}
 		preconditions := client.Preconditions{UID: &configMap.UID, ResourceVersion: &configMap.ResourceVersion}
-		if err := client.IgnoreNotFound(a.Writer.Delete(ctx, configMap, preconditions)); err != nil {
-			return deleted, staleVersion(fmt.Errorf("delete ConfigMap %s: %w", configMap.Name, err))
+		if err := client.IgnoreNotFound(a.Writer.Delete(ctx, configMap, preconditions)); isStale(err) {
+			now := a.Clock.Now()
+			later.recheckIn(max(staleRecheck, last.overtake(object, digest{}, now).wait(now)))
+			continue // what is served is served all the same
+		} else if err != nil {
+			return deleted, later.Recheck, fmt.Errorf("delete ConfigMap %s: %w", configMap.Name, err)
 		}
 		written.expectDeleted(object, configMap.UID, a.Clock.Now())
+		last.forgetOvertaken(object)
 		deleted = append(deleted, object+" (delete)")
 	}
 	last.keep(wanted)
-	return deleted, nil
+	return deleted, later.Recheck, nil
 }
 
 // prunable reports whether a ConfigMap with a view's labels held pages of the view, or a

@@ -350,13 +350,13 @@ func TestOthersConfigMapsAreLeftWhereDriftIs(t *testing.T) {
 			f.view.Spec.DriftDetection = &v1.DriftDetection{Mode: mode}
 			f.applied()
 			f.Requests()
-			_, err := f.Prune(t.Context(), f.view, []string{"markdowns-docs"}, &f.last, &f.wrote)
+			_, _, err := f.Prune(t.Context(), f.view, []string{"markdowns-docs"}, &f.last, &f.wrote)
 			f.Must(err)
 			if got := len(f.Requests()) == 0; got != stays {
 				t.Errorf("it stays: %t", got)
 			}
 			// Our own goes in any mode.
-			deleted, err := f.Prune(t.Context(), f.view, nil, &f.last, &f.wrote)
+			deleted, _, err := f.Prune(t.Context(), f.view, nil, &f.last, &f.wrote)
 			f.Must(err)
 			if len(deleted) != 1 {
 				t.Errorf("deleted: %v", deleted)

@@ -2,6 +2,7 @@ package reconciler
 
 import (
 	"context"
+	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -56,13 +57,13 @@ func (r *Reconciler) restart(ctx context.Context, view *v1.MarkdownView, state *
 }
 
 // pruneAs deletes as its service account what a view no longer has pages for.
-func (r *Reconciler) pruneAs(ctx context.Context, view *v1.MarkdownView, state *viewState, wanted []string) ([]string, error) {
+func (r *Reconciler) pruneAs(ctx context.Context, view *v1.MarkdownView, state *viewState, wanted []string) (pruned []string, recheck time.Duration, err error) {
 	writer, err := r.Accounts.Writer(ctx, view, nil)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	pruned, err := r.Applier.As(writer).Prune(ctx, view, wanted, &state.lastApplied, &state.written)
-	return pruned, r.Accounts.Explain(view, err)
+	pruned, recheck, err = r.Applier.As(writer).Prune(ctx, view, wanted, &state.lastApplied, &state.written)
+	return pruned, recheck, r.Accounts.Explain(view, err)
 }
 
 // accountIndex is the name of an index of views by the service accounts that they name.

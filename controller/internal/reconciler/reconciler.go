@@ -259,8 +259,9 @@ func noteApplied(view *v1.MarkdownView, state *viewState, rendered *rendering, f
 
 // prune deletes the ConfigMaps that nothing needs any more now that others are served.
 func (r *Reconciler) prune(ctx context.Context, view *v1.MarkdownView, state *viewState, configMaps []string, served result) result {
-	pruned, err := r.pruneAs(ctx, view, state, configMaps)
+	pruned, recheck, err := r.pruneAs(ctx, view, state, configMaps)
 	served.written = append(served.written, pruned...)
+	served.requeueAfter = soonest(served.requeueAfter, recheck)
 	if err != nil {
 		failed := failure(err)
 		failed.written = served.written

@@ -17,7 +17,7 @@ import (
 
 // render does what kpt does with a package: read its files, have a function run, and others
 // after it, write the files.
-func render(t *testing.T, folder string, after ...func(*yaml.RNode)) framework.Results {
+func render(t *testing.T, folder string, after ...func(*yaml.RNode)) []*framework.Result {
 	t.Helper()
 	files := &kio.LocalPackageReadWriter{PackagePath: folder, PreserveSeqIndent: true}
 	items, err := files.Read()
