@@ -277,7 +277,9 @@ const correlatedEvents = 512
 
 // newRecorder records events in the cluster, and posts them beside the reconciler.
 func newRecorder(o *options, mgr ctrl.Manager, broadcaster record.EventBroadcaster) (*notify.Recorder, error) {
-	api, err := corev1client.NewForConfigAndClient(mgr.GetConfig(), mgr.GetHTTPClient())
+	config := rest.CopyConfig(mgr.GetConfig())
+	config.ContentType = runtime.ContentTypeProtobuf // less to encode and decode than JSON
+	api, err := corev1client.NewForConfigAndClient(config, mgr.GetHTTPClient())
 	if err != nil {
 		return nil, fmt.Errorf("make the client of events: %w", err)
 	}

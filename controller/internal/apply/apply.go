@@ -303,10 +303,10 @@ func (a *Applier) finish(last *LastApplied, s *situation, existed bool, correcte
 	known, before := othersChanges{}, s.last.othersChanges()
 	known.telling = before.telling
 	if s.isAsApplied() {
-		now, err := s.asApplied(a.Clock.Now())
+		now := s.asApplied(a.Clock.Now())
 		now.noteOthers(known)
 		last.note(s.String(), now)
-		return err
+		return nil
 	}
 	now, err := s.fingerprint(a.Clock.Now())
 	if err != nil {

@@ -1,7 +1,6 @@
 package apply
 
 import (
-	"fmt"
 	"reflect"
 	"strings"
 	"time"
@@ -33,12 +32,8 @@ func (s *situation) isAsApplied() bool {
 }
 
 // asApplied is the fingerprint of a child that is as wanted: what is ours is what is wanted.
-func (c *child) asApplied(at time.Time) (fingerprint, error) {
-	owned, err := ownedDigest(c.comparedDesired())
-	if err != nil {
-		return fingerprint{}, fmt.Errorf("encode %s: %w", c, err)
-	}
-	return fingerprint{desired: c.digest, owned: owned, live: liveDigest(c.live), at: at}, nil
+func (c *child) asApplied(at time.Time) fingerprint {
+	return fingerprint{desired: c.digest, owned: c.digest, live: liveDigest(c.live), at: at}
 }
 
 // hasAll reports whether an object has all that an apply configuration sets: the fields of

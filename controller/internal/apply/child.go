@@ -25,6 +25,9 @@ type Desired struct {
 	Kind, Name string
 
 	digest digest
+	// encoded is what is wanted as JSON, until that is packed; nil for pages, and for what was
+	// patched.
+	encoded []byte
 	// whole returns what is wanted, and the object that exists; nil if that is packed.
 	whole  func() *child
 	packed *packedDesired
@@ -78,9 +81,14 @@ func DesiredOf(view *v1.MarkdownView, output *generator.Output) ([]Desired, erro
 
 // seal names what is wanted, once that is complete.
 func (d *Desired) seal() (err error) {
-	configuration := comparedPages(d.child().desired)
+	whole := d.child().desired
+	configuration := comparedPages(whole)
 	if d.patched == nil {
-		d.digest, err = digestOf(configuration)
+		var encoded []byte
+		d.digest, encoded, err = encode(configuration)
+		if configuration == whole {
+			d.encoded = encoded
+		}
 	} else {
 		if d.unknown, err = unknownFields(d.patched, configuration); err != nil {
 			return err
@@ -234,6 +242,9 @@ func ownedDigest(configuration any, more ...any) (digest, error) {
 			delete(metadata.Annotations, corev1.LastAppliedConfigAnnotation)
 		}
 	})
+	if len(more) == 0 {
+		return digestOf(owned)
+	}
 	return digestOf(append([]any{owned}, more...))
 }
 

@@ -186,8 +186,15 @@ func IsAsBefore(before, now client.Object) bool {
 }
 
 func digestOf(value any) (digest, error) {
-	sum, err := sumOf(value)
-	return digest(sum[:]), err
+	is, _, err := encode(value)
+	return is, err
+}
+
+// encode returns a value as JSON, and what that is named by.
+func encode(value any) (digest, []byte, error) {
+	encoded, err := json.Marshal(value)
+	sum := sha256.Sum256(encoded)
+	return digest(sum[:]), encoded, err
 }
 
 // sumOf is the SHA-256 of a value's JSON.

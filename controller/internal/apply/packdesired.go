@@ -26,17 +26,20 @@ func Packed(desired []Desired) ([]Desired, error) {
 
 // pack has what is wanted encoded, and compressed.
 func (d Desired) pack() (Desired, error) {
-	live, configuration := d.child().live, d.child().desired
-	raw, err := json.Marshal(configuration)
-	if err != nil {
-		return d, err
+	whole := d.child()
+	live, raw := whole.live, d.encoded
+	if raw == nil {
+		var err error
+		if raw, err = json.Marshal(whole.desired); err != nil {
+			return d, err
+		}
 	}
 	encoded, err := deflate(kindOf(live), raw)
 	if err != nil {
 		return d, err
 	}
 	d.packed = &packedDesired{kindOf(live), Word(live.GetNamespace()), RevisionOf([]Desired{d}), string(encoded)}
-	d.whole = nil
+	d.whole, d.encoded = nil, nil
 	return d, nil
 }
 
