@@ -140,6 +140,9 @@ func (f *field) made(ctx context.Context, namespace string, document func(int) s
 
 func (f *field) allReadyIn(ctx context.Context, namespace string, views int) error {
 	return f.until(ctx, "the views to be Ready", func() (string, error) {
+		if err := f.controller.Ended(ctx); err != nil {
+			return "", err
+		}
 		var list v1.MarkdownViewList
 		if err := f.Client.List(ctx, &list, client.InNamespace(namespace)); err != nil {
 			return "", err

@@ -122,6 +122,12 @@ func (p *Component) State(ctx context.Context) (supervise.State, error) {
 	return p.cluster.supervisor.State(ctx, p.process.Name)
 }
 
+// Ended returns an error with the component's last words if it doesn't run, for those who wait
+// for what it does.
+func (p *Component) Ended(ctx context.Context) error {
+	return p.cluster.ended(ctx, p.process.Name)
+}
+
 // LogFile is where the component's output goes.
 func (p *Component) LogFile() string {
 	return p.cluster.supervisor.LogFile(p.process.Name)
