@@ -144,6 +144,9 @@ func (p *Plan) ReplacesPods() (bool, error) {
 	return false, nil
 }
 
+// podTemplate is the JSON pointer of a Deployment's template.
+const podTemplate = "/spec/template"
+
 // replacesPods reports whether a Deployment's template becomes another one: by the first action,
 // or by those that come of it.
 func (s *step) replacesPods() (bool, error) {
@@ -158,10 +161,15 @@ func (s *step) replacesPods() (bool, error) {
 	if err := s.situation.addTakenOver(&found); err != nil {
 		return false, err
 	}
+	for i, field := range found.fields {
+		if leadsInto(field, podTemplate) { // of what was somebody else's, all of the spec differs at once
+			found.fields[i] = podTemplate
+		}
+	}
 	if err := s.situation.dropEqual(&found); err != nil {
 		return false, err
 	}
-	return found.touches("/spec/template"), nil
+	return found.touches(podTemplate), nil
 }
 
 // Writes lists the objects that Execute would write, and how.

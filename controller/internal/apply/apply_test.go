@@ -354,6 +354,7 @@ func TestReplacesPodsOfWhatOthersHaveSet(t *testing.T) {
 		"Flux has applied the same":       {edit: made("kustomize-controller")},
 		"kubectl has applied the same":    {edit: made("kubectl-client-side-apply")},
 		"Flux has applied another image":  {edit: made("kustomize-controller"), change: func(v *v1.MarkdownView) { v.Spec.ViewerImage = "example.com/viewer:2" }, want: true},
+		"Flux has applied fewer replicas": {edit: made("kustomize-controller"), change: func(v *v1.MarkdownView) { v.Spec.Replicas = new(int32(3)) }},
 		"kubectl has set a variable more": {edit: func(f *fixture) { edit(f, "kubectl-set", &appsv1.Deployment{}, "viewer-docs", addVariable) }, want: true},
 		"somebody who stays has set it":   {edit: func(f *fixture) { edit(f, "sidecars", &appsv1.Deployment{}, "viewer-docs", addVariable) }},
 		"kubectl has set the strategy": {edit: func(f *fixture) {

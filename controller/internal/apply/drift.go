@@ -37,11 +37,14 @@ func (d drift) hasUnwanted() bool {
 }
 
 // touches reports whether one of the fields is what a JSON pointer leads to, or is in it, or
-// the reverse: of what was somebody else's, all of the spec differs at once.
+// the reverse.
 func (d drift) touches(pointer string) bool {
-	return slices.ContainsFunc(d.fields, func(field string) bool {
-		return field == "/" || strings.HasPrefix(field+"/", pointer+"/") || strings.HasPrefix(pointer+"/", field+"/")
-	})
+	return slices.ContainsFunc(d.fields, func(field string) bool { return leadsInto(pointer, field) || leadsInto(field, pointer) })
+}
+
+// leadsInto reports whether a field is what a JSON pointer leads to, or in it.
+func leadsInto(pointer, field string) bool {
+	return pointer == "/" || strings.HasPrefix(field+"/", pointer+"/")
 }
 
 // add adds what was found later.

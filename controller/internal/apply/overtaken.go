@@ -51,9 +51,10 @@ func (l *LastApplied) overtake(object string, desired digest, now time.Time) ove
 }
 
 // noteOvertaken notes an error if it is that somebody else was quicker, and returns how long the
-// object isn't written now; 0 as long as that wasn't so too often in a row.
+// object isn't written now; 0 as long as that wasn't so too often in a row. Of an object whose
+// status is written all the time that says nothing.
 func (l *LastApplied) noteOvertaken(s *situation, err error, now time.Time) time.Duration {
-	if known, ok := errors.AsType[*outcome.Error](err); !ok || known.State != outcome.Unreported || !isStale(err) {
+	if known, ok := errors.AsType[*outcome.Error](err); !ok || s.restless || known.State != outcome.Unreported || !isStale(err) {
 		return 0
 	}
 	if known := l.overtake(s.String(), s.digest, now); known.isOn() {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -50,6 +51,12 @@ func (a *Applier) Prune(ctx context.Context, view *v1.MarkdownView, wanted []str
 		deleted = append(deleted, object+" (delete)")
 	}
 	last.keep(wanted)
+	for object := range last.overtaken {
+		name, isConfigMap := strings.CutPrefix(object, "ConfigMap ")
+		if isConfigMap && !slices.Contains(wanted, name) && !slices.ContainsFunc(list.Items, func(c corev1.ConfigMap) bool { return c.Name == name }) {
+			last.forgetOvertaken(object) // gone
+		}
+	}
 	return deleted, later.Recheck, nil
 }
 

@@ -102,7 +102,7 @@ func carried(e *outcome.Error) result {
 	if e.Retry == 0 && e.State != outcome.Stalled {
 		r.err = e
 	}
-	if e.State == outcome.Unreported || e.State == outcome.Progressing {
+	if e.State == outcome.Unreported || e.State == outcome.Progressing || e.Reason == v1.ContestedReason {
 		r.slot = slotKept
 	}
 	return r

@@ -115,6 +115,10 @@ func TestFailure(t *testing.T) {
 		"a write that somebody else was quicker than is not reported": {
 			raced, result{state: outcome.Unreported, message: raced.Error(), err: raced, slot: slotKept},
 		},
+		"one that somebody else always writes first may be rolled out already": {
+			&outcome.Error{State: outcome.Retrying, Reason: v1.ContestedReason, Message: "Service x", Retry: time.Minute},
+			result{state: outcome.Retrying, reason: v1.ContestedReason, message: "Service x", requeueAfter: time.Minute, slot: slotKept},
+		},
 		"a namespace that is being deleted is not reported": {
 			terminating, result{state: outcome.Unreported},
 		},
