@@ -7,11 +7,8 @@ import (
 	"strconv"
 	"strings"
 
-	"sigs.k8s.io/kustomize/kyaml/fn/framework"
 	"sigs.k8s.io/kustomize/kyaml/kio/kioutil"
 	"sigs.k8s.io/kustomize/kyaml/yaml"
-
-	v1 "github.com/zoetrope/markdown-view/api/v1"
 )
 
 // packagePathAnnotation names the package, of several in one another, that a file
@@ -77,16 +74,16 @@ func (x *index) inFile(v *view) *yaml.RNode {
 }
 
 // beside is the file of its own for an object in the view's folder.
-func beside(view, object *yaml.RNode) file {
+func beside(view *yaml.RNode, kind, name string) file {
 	in := fileOf(view)
-	in.path = path.Join(path.Dir(in.path), defaultName(object.GetKind(), object.GetName()))
+	in.path = path.Join(path.Dir(in.path), defaultName(kind, name))
 	return in
 }
 
 // placeBeside has kpt write an object beside its view; by itself it would use a file in the
 // package's folder, or one of the namespace's name.
 func (f files) placeBeside(view, object *yaml.RNode) {
-	in := beside(view, object)
+	in := beside(view, object.GetKind(), object.GetName())
 	annotations := object.GetAnnotations()
 	annotations[kioutil.PathAnnotation] = in.path
 	annotations[kioutil.IndexAnnotation] = strconv.Itoa(f[in])
@@ -95,42 +92,4 @@ func (f files) placeBeside(view, object *yaml.RNode) {
 	}
 	f[in]++
 	_ = object.SetAnnotations(annotations) // it fails for what is no map
-}
-
-// dropOrphans drops what was generated from a view that is no longer in the package.
-// Only where it is in a file that kpt named: what was moved there or came from
-// elsewhere may be wanted without its view, so it is only reported.
-func (p *placement) dropOrphans() framework.Results {
-	var found framework.Results
-	dropped := map[string][]string{}
-	for i, item := range p.items {
-		if item.node == nil || !ofKpt(item.node) || p.replaced[i] != nil || p.dropped[i] {
-			continue
-		}
-		from, isKnown := p.originOf(item)
-		name := from.view
-		if item.id.namespace != "" {
-			name = item.id.namespace + "/" + name
-		}
-		switch {
-		case !isKnown:
-			found = append(found, p.renamed(item)...)
-		case p.present[viewKey{item.id.namespace, from.view}]:
-		case path.Base(fileOf(item.node).path) == defaultName(item.id.kind, from.name):
-			p.dropped[i] = true
-			dropped[name] = append(dropped[name], item.id.kind+" "+item.id.name)
-		default:
-			remedy := "or bring the view back"
-			if p.hasView(func(other string) bool { return other == from.view }) {
-				remedy = fmt.Sprintf("or, if a function after this one changes its namespace, move it into %s beside the view", defaultName(item.id.kind, from.name))
-			}
-			found = append(found, warningOf(item.node, "",
-				fmt.Sprintf("was generated from %s %s, which is not among the resources: remove it from its file, %s", v1.Kind, name, remedy)))
-		}
-	}
-	for _, name := range sortedKeys(dropped) {
-		found = append(found, &framework.Result{Severity: framework.Info, Message: fmt.Sprintf("removed what was generated from %s %s, which is no longer among the resources: %s",
-			v1.Kind, name, strings.Join(dropped[name], ", "))})
-	}
-	return found
 }

@@ -24,19 +24,7 @@ func render(t *testing.T, folder string, after ...func(*yaml.RNode)) []*framewor
 	if err != nil {
 		t.Fatal(err)
 	}
-	config, err := yaml.Parse("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: function-input}\n")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var input bytes.Buffer
-	writer := kio.ByteWriter{
-		Writer: &input, KeepReaderAnnotations: true, FunctionConfig: config,
-		WrappingKind: kio.ResourceListKind, WrappingAPIVersion: kio.ResourceListAPIVersion,
-	}
-	if err := writer.Write(items); err != nil {
-		t.Fatal(err)
-	}
-	got := runIn(t, folder, input.String())
+	got := runIn(t, folder, packageInput(t, items))
 	if got.err != nil {
 		t.Fatal(got.err)
 	}
@@ -60,6 +48,24 @@ func render(t *testing.T, folder string, after ...func(*yaml.RNode)) []*framewor
 		}
 	}
 	return results
+}
+
+// packageInput is what kpt has a function read.
+func packageInput(t *testing.T, items []*yaml.RNode) string {
+	t.Helper()
+	config, err := yaml.Parse("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: function-input}\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var input bytes.Buffer
+	writer := kio.ByteWriter{
+		Writer: &input, KeepReaderAnnotations: true, FunctionConfig: config,
+		WrappingKind: kio.ResourceListKind, WrappingAPIVersion: kio.ResourceListAPIVersion,
+	}
+	if err := writer.Write(items); err != nil {
+		t.Fatal(err)
+	}
+	return input.String()
 }
 
 func readFolder(t *testing.T, folder string) map[string]string {

@@ -3,6 +3,7 @@ package function
 import (
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 
 	"sigs.k8s.io/kustomize/kyaml/fn/framework"
@@ -15,9 +16,16 @@ import (
 // in a kpt pipeline may have given it another name or namespace since.
 type origin struct{ view, name string }
 
-// originOf tells an object's origin by its labels, and by its name or, in kpt, that of its
-// file: kpt keeps an object in its file when a function renames it.
+// originOf tells the origin of an object that was generated, or that nothing tells from one:
+// where the object of that name is there, another in its file is somebody's own.
 func (x *index) originOf(item item) (from origin, isKnown bool) {
+	from, isKnown = claimed(item)
+	return from, isKnown && (item.id.name == from.name || len(x.byID[item.id.named(from.name)]) == 0)
+}
+
+// claimed tells an object's origin by its labels, and by its name or, in kpt, that of its
+// file: kpt keeps an object in its file when a function renames it.
+func claimed(item item) (from origin, isClaimed bool) {
 	viewName := item.node.GetLabels(generator.InstanceLabel)[generator.InstanceLabel]
 	if viewName == "" || !belongs(item.node, viewName) {
 		return origin{}, false
@@ -29,8 +37,8 @@ func (x *index) originOf(item item) (from origin, isKnown bool) {
 	if !ofKpt(item.node) {
 		return origin{}, false
 	}
-	from.name, isKnown = nameInFile(item)
-	return from, isKnown && item.id.isNamed(from) && len(x.byID[item.id.named(from.name)]) == 0
+	from.name, isClaimed = nameInFile(item)
+	return from, isClaimed && item.id.isNamed(from)
 }
 
 // isNamed reports whether an origin's name is one that its view gives an object of that kind.
@@ -62,6 +70,10 @@ type home struct {
 	origin
 }
 
+func homeOf(item item, from origin) home {
+	return home{fileOf(item.node), item.id.apiVersion, item.id.kind, from}
+}
+
 // homes finds the generated objects of a package by their origin.
 func (x *index) homes() map[home][]int {
 	found := map[home][]int{}
@@ -70,7 +82,7 @@ func (x *index) homes() map[home][]int {
 			continue
 		}
 		if from, isKnown := x.originOf(item); isKnown {
-			at := home{fileOf(item.node), item.id.apiVersion, item.id.kind, from}
+			at := homeOf(item, from)
 			found[at] = append(found[at], i)
 		}
 	}
@@ -84,17 +96,33 @@ func (p *placement) formerly(v *view, object *yaml.RNode) int {
 	if view == nil {
 		return -1
 	}
-	inOther := -1
-	for _, i := range p.homes[home{beside(view, object), object.GetApiVersion(), object.GetKind(), origin{v.node.GetName(), object.GetName()}}] {
-		switch namespace := p.items[i].id.namespace; {
-		case p.replaced[i] != nil, p.wanted[p.items[i].id]:
-		case namespace == object.GetNamespace():
-			return i
-		case !p.present[viewKey{namespace, v.node.GetName()}] && inOther < 0:
-			inOther = i
+	var found []int
+	at := home{beside(view, object.GetKind(), object.GetName()), object.GetApiVersion(), object.GetKind(), origin{v.node.GetName(), object.GetName()}}
+	for _, i := range p.homes[at] {
+		namespace := p.items[i].id.namespace
+		isTaken := p.replaced[i] != nil || p.wanted[p.items[i].id]
+		if !isTaken && (namespace == object.GetNamespace() || !p.present[viewKey{namespace, v.node.GetName()}]) {
+			found = append(found, i)
 		}
 	}
-	return inOther
+	if len(found) == 0 {
+		return -1
+	}
+	// What is somebody's own in the same file more likely has another name, or a longer one.
+	return slices.MinFunc(found, func(a, b int) int { return p.strangeness(a, object) - p.strangeness(b, object) })
+}
+
+func (p *placement) strangeness(i int, object *yaml.RNode) int {
+	const longest = 1 << 10 // more than a name has
+	was := p.items[i].id
+	strangeness := len(was.name)
+	if !strings.Contains(was.name, object.GetName()) {
+		strangeness += longest
+	}
+	if was.namespace != object.GetNamespace() {
+		strangeness += 2 * longest
+	}
+	return strangeness
 }
 
 // wasOf reports whether an item may be replaced by a view's object of the same identity: it
@@ -106,7 +134,7 @@ func (p *placement) wasOf(i int, v *view) bool {
 		return true
 	}
 	from, isKnown := p.originOf(item)
-	return isKnown && ofKpt(item.node) && !p.present[viewKey{item.id.namespace, from.view}]
+	return isKnown && ofKpt(item.node) && !p.present[viewKey{item.id.namespace, from.view}] && p.isOfFunction(item, from)
 }
 
 func (p *placement) hasView(named func(string) bool) bool {
@@ -124,7 +152,7 @@ func (p *placement) renamed(item item) framework.Results {
 	viewName := item.node.GetLabels(generator.InstanceLabel)[generator.InstanceLabel]
 	first := generator.ViewerName(viewName)
 	if item.id.isConfigMap() {
-		first = generator.PagesName(viewName, 0)
+		first = pagesNameIn(item.id.name, viewName)
 	}
 	switch {
 	case viewName == "", !belongs(item.node, viewName), p.wanted[item.id],
@@ -133,6 +161,17 @@ func (p *placement) renamed(item item) framework.Results {
 		return nil
 	}
 	return framework.Results{warningOf(item.node, "metadata.name",
-		fmt.Sprintf("was %s when it was generated, as its labels say, so that it is generated again beside this one: remove this one, and list the function that renames it before this function; or move it into %s beside the view, where it is found again",
+		fmt.Sprintf("was %s when it was generated, as its labels say, so that it is generated again beside this one: remove this one, and list the function that renames it before this function; or move it into %s beside the view, where it is found again; if it is your own, give it other labels",
 			first, defaultName(item.id.kind, first)))}
+}
+
+// pagesNameIn returns the name of the shard that a name was made of.
+func pagesNameIn(name, viewName string) string {
+	first := generator.PagesName(viewName, 0)
+	_, rest, _ := strings.Cut(name, first+".")
+	further := first + "." + rest[:len(rest)-len(strings.TrimLeft(rest, "0123456789"))]
+	if generator.IsPagesName(further, viewName) {
+		return further
+	}
+	return first
 }

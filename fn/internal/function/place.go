@@ -33,6 +33,8 @@ type placement struct {
 	// homes and files are of kpt only.
 	homes map[home][]int
 	files files
+	// renamings are by the kinds of objects that have them.
+	renamings map[renaming]map[string]bool
 }
 
 func (x *index) placement(views []*view) *placement {
@@ -51,6 +53,7 @@ func (x *index) placement(views []*view) *placement {
 			p.present[viewKey{item.id.namespace, item.id.name}] = true
 		}
 	}
+	p.renamings = p.allRenamings()
 	return p
 }
 
@@ -61,8 +64,9 @@ func (x *index) placement(views []*view) *placement {
 // applies. Nothing is changed when there are faults among the results.
 func (x *index) place(views []*view) ([]*yaml.RNode, framework.Results) {
 	p := x.placement(views)
+	var notes framework.Results
 	for _, v := range views {
-		p.placeObjects(v)
+		notes = append(notes, p.placeObjects(v)...)
 	}
 	if len(p.faults) > 0 {
 		return nil, p.faults
@@ -73,7 +77,7 @@ func (x *index) place(views []*view) ([]*yaml.RNode, framework.Results) {
 	if len(p.faults) > 0 {
 		return nil, p.faults
 	}
-	notes := p.dropOrphans()
+	notes = append(notes, p.dropOrphans()...)
 	items := make([]*yaml.RNode, 0, len(x.items)+len(p.added))
 	for i, item := range x.items {
 		switch object := p.replaced[i]; {
@@ -103,13 +107,13 @@ func (x *index) shards() map[viewKey][]int {
 	return shards
 }
 
-func (p *placement) placeObjects(v *view) {
-	namespaces := []string{v.node.GetNamespace()}
+func (p *placement) placeObjects(v *view) framework.Results {
+	var renamed []int
 	for _, object := range v.objects {
 		key := idOf(object)
 		at := p.byID[key]
 		if i := p.formerly(v, object); len(at) == 0 && i >= 0 {
-			at, namespaces = []int{i}, append(namespaces, p.items[i].id.namespace)
+			at, renamed = []int{i}, append(renamed, i)
 		}
 		if p.inFile(v) != nil {
 			noteDirectives(object)
@@ -125,13 +129,11 @@ func (p *placement) placeObjects(v *view) {
 			p.replaced[at[0]] = object
 		}
 	}
-	for _, namespace := range namespaces {
-		for _, i := range p.leftover[viewKey{namespace, v.node.GetName()}] {
-			if p.replaced[i] == nil && !p.wanted[p.items[i].id] {
-				p.dropped[i] = true
-			}
-		}
+	if len(p.faults) > 0 {
+		return nil
 	}
+	p.dropShards(v, renamed)
+	return p.overwritten(v, renamed)
 }
 
 func (p *placement) add(v *view, object *yaml.RNode) {
