@@ -100,7 +100,7 @@ func (p *placement) formerly(v *view, object *yaml.RNode) int {
 	at := home{beside(view, object.GetKind(), object.GetName()), object.GetApiVersion(), object.GetKind(), origin{v.node.GetName(), object.GetName()}}
 	for _, i := range p.homes[at] {
 		namespace := p.items[i].id.namespace
-		isTaken := p.replaced[i] != nil || p.wanted[p.items[i].id]
+		isTaken := p.replaced[i] != nil || p.dropped[i] || p.wanted[p.items[i].id]
 		if !isTaken && (namespace == object.GetNamespace() || !p.present[viewKey{namespace, v.node.GetName()}]) {
 			found = append(found, i)
 		}
@@ -108,15 +108,15 @@ func (p *placement) formerly(v *view, object *yaml.RNode) int {
 	if len(found) == 0 {
 		return -1
 	}
-	// What is somebody's own in the same file more likely has another name, or a longer one.
-	return slices.MinFunc(found, func(a, b int) int { return p.strangeness(a, object) - p.strangeness(b, object) })
+	// What is somebody's own in the same file more likely has a name of its own, or a longer one.
+	return slices.MinFunc(found, func(a, b int) int { return p.strangeness(a, v, object) - p.strangeness(b, v, object) })
 }
 
-func (p *placement) strangeness(i int, object *yaml.RNode) int {
+func (p *placement) strangeness(i int, v *view, object *yaml.RNode) int {
 	const longest = 1 << 10 // more than a name has
 	was := p.items[i].id
 	strangeness := len(was.name)
-	if !strings.Contains(was.name, object.GetName()) {
+	if change, ok := affixOf(was.name, object.GetName()); !ok || !p.isShared(renaming{viewKey{was.namespace, v.node.GetName()}, change}) {
 		strangeness += longest
 	}
 	if was.namespace != object.GetNamespace() {

@@ -61,6 +61,11 @@ const (
 
 func TestSomebodysCopyInAGeneratedFileStays(t *testing.T) {
 	prefix := unlessLocal(addPrefix)
+	long := unlessLocal(func(node *yaml.RNode) { // but what is a person's
+		if name := node.GetName(); !strings.Contains(name, "production-") && !strings.HasSuffix(name, "-b") {
+			_ = node.SetName("production-" + name)
+		}
+	})
 	for name, test := range map[string]struct {
 		after       []func(*yaml.RNode)
 		asGenerated string
@@ -93,6 +98,16 @@ func TestSomebodysCopyInAGeneratedFileStays(t *testing.T) {
 			after: []func(*yaml.RNode){prefix}, asGenerated: "  name: dev-viewer-x\n", metadata: "  name: dev-viewer-x-canary\n", first: true,
 			want: []string{"docs/dev-viewer-x-canary", "docs/dev-viewer-x"},
 			says: []string{"warning: Deployment docs/dev-viewer-x-canary (" + inDeployment + ")" + isLeft},
+		},
+		"with a shorter name than what a function renames": {
+			after: []func(*yaml.RNode){long}, asGenerated: "  name: production-viewer-x\n", metadata: "  name: viewer-x-b\n",
+			want: []string{"docs/production-viewer-x", "docs/viewer-x-b"},
+			says: []string{"warning: Deployment docs/viewer-x-b (" + inDeployment + ")" + isLeft},
+		},
+		"before it, with a shorter name": {
+			after: []func(*yaml.RNode){long}, asGenerated: "  name: production-viewer-x\n", metadata: "  name: viewer-x-b\n", first: true,
+			want: []string{"docs/viewer-x-b", "docs/production-viewer-x"},
+			says: []string{"warning: Deployment docs/viewer-x-b (" + inDeployment + ")" + isLeft},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -46,8 +46,13 @@ func (p *placement) allRenamings() map[renaming]map[string]bool {
 // that it has as the view did, and so did the pages and what serves them.
 func (p *placement) isOfFunction(item item, from origin) bool {
 	change, ok := affixOf(item.id.name, from.name)
-	kinds := p.renamings[renaming{viewKey{item.id.namespace, from.view}, change}]
-	return ok && kinds["ConfigMap"] && len(kinds) > 1 && p.present[viewKey{item.id.namespace, change.prefix + from.view + change.suffix}]
+	return ok && p.isShared(renaming{viewKey{item.id.namespace, from.view}, change}) && p.present[viewKey{item.id.namespace, change.prefix + from.view + change.suffix}]
+}
+
+// isShared reports whether the pages and what serves them were renamed alike.
+func (p *placement) isShared(change renaming) bool {
+	kinds := p.renamings[change]
+	return kinds["ConfigMap"] && len(kinds) > 1
 }
 
 // dropShards drops the ConfigMaps that a view has no longer. Of what another function renamed
@@ -82,12 +87,10 @@ func (p *placement) dropShards(v *view, renamed []int) {
 // overwritten has a word about what is replaced by an object of another name, unless nothing
 // but the name is lost: a person may have given it that name to keep it.
 func (p *placement) overwritten(v *view, items []int) framework.Results {
-	names := map[string]string{}
-	for at, items := range p.homes {
-		for _, i := range items {
-			names[p.items[i].id.name] = at.name
-		}
+	if len(items) == 0 {
+		return nil
 	}
+	names := p.generatedNames()
 	var lost []string
 	for _, i := range items {
 		item, object := p.items[i], p.replaced[i]
@@ -104,9 +107,24 @@ func (p *placement) overwritten(v *view, items []int) framework.Results {
 	return framework.Results{result}
 }
 
+// generatedNames are the names by which objects were generated, by those that they have.
+func (p *placement) generatedNames() map[string]map[string]bool {
+	names := map[string]map[string]bool{}
+	for at, items := range p.homes {
+		for _, i := range items {
+			has := p.items[i].id.name
+			if names[has] == nil {
+				names[has] = map[string]bool{}
+			}
+			names[has][at.name] = true
+		}
+	}
+	return names
+}
+
 // sameContent compares all but metadata. A function that renames objects may have changed
 // their names where others refer to them, too.
-func sameContent(one, other *yaml.RNode, names map[string]string) bool {
+func sameContent(one, other *yaml.RNode, names map[string]map[string]bool) bool {
 	a, errA := one.Map()
 	b, errB := other.Map()
 	if errA != nil || errB != nil {
@@ -117,7 +135,7 @@ func sameContent(one, other *yaml.RNode, names map[string]string) bool {
 	return sameValue(a, b, names)
 }
 
-func sameValue(one, other any, names map[string]string) bool {
+func sameValue(one, other any, names map[string]map[string]bool) bool {
 	switch one := one.(type) {
 	case map[string]any:
 		fields, ok := other.(map[string]any)
@@ -134,8 +152,8 @@ func sameValue(one, other any, names map[string]string) bool {
 		values, ok := other.([]any)
 		return ok && slices.EqualFunc(one, values, func(a, b any) bool { return sameValue(a, b, names) })
 	case string:
-		generated, isName := names[one]
-		return one == other || isName && generated == other
+		name, ok := other.(string)
+		return ok && (one == name || names[one][name])
 	}
 	return reflect.DeepEqual(one, other)
 }
