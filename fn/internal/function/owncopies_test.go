@@ -59,6 +59,32 @@ const (
 	isLeft       = ": metadata.name: is left as it is, though its labels and file are those of Deployment viewer-x of MarkdownView x: remove it if it was that one once; if it is your own, give it other labels"
 )
 
+// somebodysCopy is a Deployment in the file of a generated one.
+type somebodysCopy struct {
+	after       []func(*yaml.RNode)
+	asGenerated string
+	metadata    string
+	first       bool // in the file
+	without     bool // the view, after a while
+	want        []string
+	says, later []string
+}
+
+// besideRenamed is a copy behind what a function has given a name, beforeRenamed before it.
+func besideRenamed(function func(*yaml.RNode), renamed, name string) somebodysCopy {
+	return somebodysCopy{
+		after: []func(*yaml.RNode){function}, asGenerated: "  name: " + renamed + "\n", metadata: "  name: " + name + "\n",
+		want: []string{"docs/" + renamed, "docs/" + name},
+		says: []string{"warning: Deployment docs/" + name + " (" + inDeployment + ")" + isLeft},
+	}
+}
+
+func beforeRenamed(function func(*yaml.RNode), renamed, name string) somebodysCopy {
+	c := besideRenamed(function, renamed, name)
+	c.first, c.want = true, []string{"docs/" + name, "docs/" + renamed}
+	return c
+}
+
 func TestSomebodysCopyInAGeneratedFileStays(t *testing.T) {
 	prefix := unlessLocal(addPrefix)
 	long := unlessLocal(func(node *yaml.RNode) { // but what is a person's
@@ -66,15 +92,7 @@ func TestSomebodysCopyInAGeneratedFileStays(t *testing.T) {
 			_ = node.SetName("production-" + name)
 		}
 	})
-	for name, test := range map[string]struct {
-		after       []func(*yaml.RNode)
-		asGenerated string
-		metadata    string
-		first       bool // in the file
-		without     bool // the view, after a while
-		want        []string
-		says, later []string
-	}{
+	for name, test := range map[string]somebodysCopy{
 		"in another namespace": {
 			asGenerated: "  name: viewer-x\n  namespace: docs\n", metadata: "  name: viewer-x-staging\n  namespace: staging\n",
 			want: []string{"docs/viewer-x", "staging/viewer-x-staging"},
@@ -89,26 +107,10 @@ func TestSomebodysCopyInAGeneratedFileStays(t *testing.T) {
 			},
 			later: []string{"warning: Deployment docs/viewer-x-canary (" + inDeployment + ")" + isLeft},
 		},
-		"beside what a function renames": {
-			after: []func(*yaml.RNode){prefix}, asGenerated: "  name: dev-viewer-x\n", metadata: "  name: dev-viewer-x-canary\n",
-			want: []string{"docs/dev-viewer-x", "docs/dev-viewer-x-canary"},
-			says: []string{"warning: Deployment docs/dev-viewer-x-canary (" + inDeployment + ")" + isLeft},
-		},
-		"before what a function renames": {
-			after: []func(*yaml.RNode){prefix}, asGenerated: "  name: dev-viewer-x\n", metadata: "  name: dev-viewer-x-canary\n", first: true,
-			want: []string{"docs/dev-viewer-x-canary", "docs/dev-viewer-x"},
-			says: []string{"warning: Deployment docs/dev-viewer-x-canary (" + inDeployment + ")" + isLeft},
-		},
-		"with a shorter name than what a function renames": {
-			after: []func(*yaml.RNode){long}, asGenerated: "  name: production-viewer-x\n", metadata: "  name: viewer-x-b\n",
-			want: []string{"docs/production-viewer-x", "docs/viewer-x-b"},
-			says: []string{"warning: Deployment docs/viewer-x-b (" + inDeployment + ")" + isLeft},
-		},
-		"before it, with a shorter name": {
-			after: []func(*yaml.RNode){long}, asGenerated: "  name: production-viewer-x\n", metadata: "  name: viewer-x-b\n", first: true,
-			want: []string{"docs/viewer-x-b", "docs/production-viewer-x"},
-			says: []string{"warning: Deployment docs/viewer-x-b (" + inDeployment + ")" + isLeft},
-		},
+		"beside what a function renames":                   besideRenamed(prefix, "dev-viewer-x", "dev-viewer-x-canary"),
+		"before what a function renames":                   beforeRenamed(prefix, "dev-viewer-x", "dev-viewer-x-canary"),
+		"with a shorter name than what a function renames": besideRenamed(long, "production-viewer-x", "viewer-x-b"),
+		"before it, with a shorter name":                   beforeRenamed(long, "production-viewer-x", "viewer-x-b"),
 	} {
 		t.Run(name, func(t *testing.T) {
 			folder := t.TempDir()
