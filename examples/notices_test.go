@@ -6,7 +6,7 @@ import (
 )
 
 func TestNothingToDoIsSaid(t *testing.T) {
-	const nothing = "no MarkdownView is among the resources, so nothing is done"
+	const nothing = "no MarkdownView is among the resources, so nothing is generated"
 	misspelt := func(apiVersion string) files {
 		return files{
 			"view.yaml":          strings.Replace(inlineView("hb", "page"), "view.zoetrope.github.io/v1", apiVersion, 1),

@@ -24,7 +24,7 @@ func (x *index) nothingToDo(config config) framework.Results {
 		return framework.Results{warningOf(config.node, "",
 			fmt.Sprintf("is listed under generators, and a generator sees no resources: list it under transformers, and the views under resources; or list a %s under generators", v1.Kind))}
 	}
-	message := fmt.Sprintf("no %s is among the resources, so nothing is done: list the views under resources where this function runs", v1.Kind)
+	message := fmt.Sprintf("no %s is among the resources, so nothing is generated: list the views under resources where this function runs", v1.Kind)
 	if config.node.GetKind() != TransformerKind {
 		return framework.Results{{Severity: framework.Warning, Message: message}}
 	}

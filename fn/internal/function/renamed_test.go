@@ -190,6 +190,35 @@ func TestRenamedConfigMapsGoWithTheirPages(t *testing.T) {
 	}
 }
 
+// TestWhatOneViewDropsNoOtherTakes has a view of two ConfigMaps give way to one of one ConfigMap and
+// another of two, in other namespaces.
+func TestWhatOneViewDropsNoOtherTakes(t *testing.T) {
+	view := func(namespace string, more ...string) string {
+		text := "apiVersion: view.zoetrope.github.io/v1\nkind: MarkdownView\nmetadata: {name: x, namespace: " + namespace + "}\nspec:\n  markdowns:\n    SUMMARY.md: '- [A](a.md)'\n    a.md: ''\n"
+		for _, page := range more {
+			text += "    " + page + ": " + strings.Repeat("x", 700<<10) + "\n"
+		}
+		return text
+	}
+	folder := t.TempDir()
+	writeFiles(t, folder, map[string]string{"old.yaml": view("old", "big1.txt", "big2.txt")})
+	render(t, folder)
+	if err := os.Remove(filepath.Join(folder, "old.yaml")); err != nil {
+		t.Fatal(err)
+	}
+	writeFiles(t, folder, map[string]string{"a.yaml": view("a"), "b.yaml": view("b", "big1.txt", "big2.txt")})
+	render(t, folder)
+	var got []string
+	for _, line := range configMaps(objectLines(t, folder)) {
+		_, name, _ := strings.Cut(line, ": ConfigMap ")
+		got = append(got, name)
+	}
+	slices.Sort(got)
+	if diff := cmp.Diff([]string{"a/markdowns-x", "b/markdowns-x", "b/markdowns-x.1", "b/markdowns-x.3"}, got); diff != "" {
+		t.Errorf("there are (-want +got):\n%s", diff)
+	}
+}
+
 func configMaps(lines []string) []string {
 	return slices.DeleteFunc(lines, func(line string) bool { return !strings.Contains(line, ": ConfigMap ") })
 }
