@@ -10,6 +10,7 @@ require (
 	github.com/fluxcd/pkg/tar v1.2.0
 	github.com/go-logr/logr v1.4.4
 	github.com/google/go-cmp v0.7.0
+	github.com/klauspost/compress v1.19.1
 	github.com/opencontainers/go-digest v1.0.1-0.20220411205349-bde1400a84be
 	github.com/opencontainers/go-digest/blake3 v0.0.0-20250116041648-1e56c6daea3b
 	github.com/pelletier/go-toml/v2 v2.4.3

@@ -1,16 +1,15 @@
 package apply
 
 import (
-	"compress/flate"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"slices"
 	"strings"
 	"sync"
 
+	"github.com/klauspost/compress/s2"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -39,29 +38,9 @@ func kindOf(object client.Object) int {
 	return services
 }
 
-// compressors and decompressors are reused: one takes hundreds of kilobytes.
-var compressors, decompressors [kinds]sync.Pool
-
-// compressor returns one for a kind that writes to w, to be put back.
-func compressor(kind int, w io.Writer) (*flate.Writer, error) {
-	if reused, ok := compressors[kind].Get().(*flate.Writer); ok {
-		reused.Reset(w)
-		return reused, nil
-	}
-	return flate.NewWriterDict(w, flate.DefaultCompression, dictionaries()[kind])
-}
-
-// decompressor returns one for a kind that reads from r, to be put back.
-func decompressor(kind int, r io.Reader) (io.ReadCloser, error) {
-	if reused, ok := decompressors[kind].Get().(io.ReadCloser); ok {
-		return reused, reused.(flate.Resetter).Reset(r, dictionaries()[kind])
-	}
-	return flate.NewReaderDict(r, dictionaries()[kind]), nil
-}
-
 // dictionaries have an object of each kind, encoded, as the API server has it of a view, and
 // its apply configuration: how much is left of what is packed depends on how much is like it.
-var dictionaries = sync.OnceValue(func() [kinds][]byte {
+var dictionaries = sync.OnceValue(func() [kinds]*s2.Dict {
 	view := &v1.MarkdownView{
 		ObjectMeta: metav1.ObjectMeta{Name: "docs", Namespace: "default", UID: "00000000-0000-0000-0000-000000000000"},
 		Spec:       v1.MarkdownViewSpec{Markdowns: map[string]string{"SUMMARY.md": "- [Start](start.md)\n", "start.md": ""}},
@@ -93,7 +72,11 @@ var dictionaries = sync.OnceValue(func() [kinds][]byte {
 		kind := kindOf(object)
 		all[kind] = append(all[kind], encoded...)
 	}
-	return all
+	var dicts [kinds]*s2.Dict
+	for kind, like := range all {
+		dicts[kind] = s2.MakeDict(like, nil)
+	}
+	return dicts
 })
 
 // example gives an object what an apply configuration sets, and managed fields like those

@@ -1,16 +1,14 @@
 package apply
 
 import (
-	"bytes"
 	"crypto/rand"
-	"crypto/sha256"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 	"sync"
 
+	"github.com/klauspost/compress/s2"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -38,7 +36,7 @@ func (r packedRest) isOurs() bool { return strings.HasPrefix(string(r), byUs) }
 
 func (r packedRest) digest() digest { return digest([]byte(r[len(byUs):])) }
 
-func (r packedRest) encoded() []byte { return []byte(r[len(byUs)+len(digest{}):]) }
+func (r packedRest) encoded() string { return string(r[len(byUs)+len(digest{}):]) }
 
 // rest is that of a packed object; false if it isn't packed.
 func rest(object metav1.Object) (packedRest, bool) {
@@ -61,10 +59,6 @@ func Pack(object client.Object) {
 	object.SetSelfLink(encoded)
 }
 
-// encodedRests has what was encoded last of Deployments, by what it was encoded from: most
-// events of a rollout are of a Deployment's status, and many are rolled out at once.
-var encodedRests = newShared[digest, string](2 << 10)
-
 // encodeRest returns what the SelfLink of an object is that is packed.
 func encodeRest(object client.Object) (string, error) {
 	buffer := encodeBuffers.Get().(*[]byte)
@@ -73,39 +67,12 @@ func encodeRest(object client.Object) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	is := liveDigest(object) // before anything is left out
-	if _, isDeployment := object.(*appsv1.Deployment); !isDeployment {
-		return packedAs(object, is, raw)
-	}
-	hash := sha256.New()
-	_, _ = hash.Write(is[:]) // it never fails
-	_, _ = hash.Write(raw)
-	of := digest(hash.Sum(nil))
-	if known, ok := encodedRests.known(of); ok {
-		return known, nil
-	}
-	packed, err := packedAs(object, is, raw)
-	if err != nil || len(packed) > maxEncodedRest {
-		return packed, err
-	}
-	return encodedRests.of(of, packed), nil
-}
-
-// maxEncodedRest is how long what was encoded may be to be remembered: anyone may write a
-// Deployment of a megabyte again and again.
-const maxEncodedRest = 4 << 10
-
-// packedAs returns what the SelfLink of an object is of which raw is packed.
-func packedAs(object client.Object, is digest, raw []byte) (string, error) {
-	encoded, err := deflate(kindOf(object), raw)
-	if err != nil {
-		return "", err
-	}
 	by := byOthers
 	if appliedByUs(object) {
 		by = byUs
 	}
-	return packedMark + by + string(is[:]) + string(encoded), nil
+	is := liveDigest(object) // before anything is left out
+	return packedMark + by + string(is[:]) + compress(kindOf(object), raw), nil
 }
 
 // unpack undoes Pack: the object is compact then.
@@ -114,7 +81,7 @@ func unpack(object client.Object) error {
 	if !isPacked {
 		return nil
 	}
-	raw, err := inflate(kindOf(object), packed.encoded())
+	raw, err := decompress(kindOf(object), packed.encoded())
 	if err == nil {
 		err = decodeInto(object, raw)
 	}
@@ -169,29 +136,18 @@ func only(values map[string]string, keys ...string) map[string]string {
 	return left
 }
 
-// deflate compresses an encoded object of a kind.
-func deflate(kind int, raw []byte) ([]byte, error) {
-	var buffer bytes.Buffer
-	writer, err := compressor(kind, &buffer)
-	if err != nil {
-		return nil, err
-	}
-	defer compressors[kind].Put(writer)
-	if _, err := writer.Write(raw); err != nil {
-		return nil, err
-	}
-	err = writer.Close()
-	return bytes.Clone(buffer.Bytes()), err
+// compress returns an encoded object of a kind in fewer bytes. With S2 that takes some 3 µs,
+// where DEFLATE took 20 to 100 for a fifth less: most events of a rollout come here.
+func compress(kind int, raw []byte) string {
+	buffer := encodeBuffers.Get().(*[]byte)
+	defer encodeBuffers.Put(buffer)
+	*buffer = slices.Grow((*buffer)[:0], s2.MaxEncodedLen(len(raw)))
+	return string(dictionaries()[kind].Encode((*buffer)[:cap(*buffer)], raw))
 }
 
-// inflate undoes deflate.
-func inflate(kind int, encoded []byte) ([]byte, error) {
-	reader, err := decompressor(kind, bytes.NewReader(encoded))
-	if err != nil {
-		return nil, err
-	}
-	defer decompressors[kind].Put(reader)
-	return io.ReadAll(reader)
+// decompress undoes compress.
+func decompress(kind int, compressed string) ([]byte, error) {
+	return dictionaries()[kind].Decode(nil, []byte(compressed))
 }
 
 // encodeBuffers are reused: each event of a rollout has a Deployment encoded.

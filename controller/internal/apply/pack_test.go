@@ -1,8 +1,6 @@
 package apply
 
 import (
-	"crypto/rand"
-	"encoding/hex"
 	"fmt"
 	"strings"
 	"testing"
@@ -105,8 +103,7 @@ func TestSharedValuesAreBounded(t *testing.T) {
 	}
 }
 
-// TestAStatusChangesNothingOfWhatIsPacked has the same encoded, and so nothing encoded anew,
-// when only the status is another.
+// TestAStatusChangesNothingOfWhatIsPacked has the same encoded when only the status is another.
 func TestAStatusChangesNothingOfWhatIsPacked(t *testing.T) {
 	f := newFixture(t)
 	f.applied()
@@ -129,26 +126,6 @@ func TestAStatusChangesNothingOfWhatIsPacked(t *testing.T) {
 		f.Must(unpack(d))
 		if d.ResourceVersion != version || d.Status.Replicas != replicas {
 			t.Errorf("unpacked it has version %s and %d replicas, want %s and %d", d.ResourceVersion, d.Status.Replicas, version, replicas)
-		}
-	}
-}
-
-// TestOfLargeDeploymentsNothingIsRememberedTwice: anyone may write them again and again.
-func TestOfLargeDeploymentsNothingIsRememberedTwice(t *testing.T) {
-	f := newFixture(t)
-	f.applied()
-	for _, bytes := range []int{1, 16 << 10} {
-		d := fakecluster.Get(f.Cluster, &appsv1.Deployment{}, "docs", "viewer-docs")
-		noise := make([]byte, bytes)
-		_, _ = rand.Read(noise) // it never fails
-		d.Spec.Template.Annotations["noise"] = hex.EncodeToString(noise)
-		Pack(d)
-		remembered := false
-		for _, packed := range encodedRests.recent {
-			remembered = remembered || packed == d.GetSelfLink()
-		}
-		if want := bytes == 1; remembered != want {
-			t.Errorf("with %d random bytes it is remembered: %t, want %t", bytes, remembered, want)
 		}
 	}
 }

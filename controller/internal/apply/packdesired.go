@@ -34,11 +34,7 @@ func (d Desired) pack() (Desired, error) {
 			return d, err
 		}
 	}
-	encoded, err := deflate(kindOf(live), raw)
-	if err != nil {
-		return d, err
-	}
-	d.packed = &packedDesired{kindOf(live), Word(live.GetNamespace()), RevisionOf([]Desired{d}), string(encoded)}
+	d.packed = &packedDesired{kindOf(live), Word(live.GetNamespace()), RevisionOf([]Desired{d}), compress(kindOf(live), raw)}
 	d.whole, d.encoded = nil, nil
 	return d, nil
 }
@@ -54,7 +50,7 @@ func (d *Desired) child() *child {
 	if d.packed == nil {
 		return d.whole()
 	}
-	whole, err := unpackDesired(d.packed.kind, []byte(d.packed.encoded))
+	whole, err := unpackDesired(d.packed.kind, d.packed.encoded)
 	if err != nil {
 		panic(fmt.Sprintf("decode what was encoded here: %v", err))
 	}
@@ -62,8 +58,8 @@ func (d *Desired) child() *child {
 }
 
 // unpackDesired undoes what pack has done.
-func unpackDesired(kind int, encoded []byte) (Desired, error) {
-	raw, err := inflate(kind, encoded)
+func unpackDesired(kind int, encoded string) (Desired, error) {
+	raw, err := decompress(kind, encoded)
 	if err != nil {
 		return Desired{}, err
 	}

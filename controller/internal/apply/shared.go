@@ -47,17 +47,6 @@ func (s *shared[K, V]) of(key K, value V) V {
 	return value
 }
 
-// known returns the value that a key has; false if it has none.
-func (s *shared[K, V]) known(key K) (V, bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	value, ok := s.recent[key]
-	if !ok {
-		value, ok = s.less[key]
-	}
-	return value, ok
-}
-
 // At least as many views share what is theirs: when a process starts, the objects of all
 // come kind by kind.
 const sharingViews = 16 << 10
