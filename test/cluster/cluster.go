@@ -9,7 +9,6 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
 	"github.com/zoetrope/markdown-view/test/cluster/build"
@@ -52,7 +51,7 @@ type Cluster struct {
 
 	options    Options
 	began      time.Time
-	client     kubernetes.Interface
+	clients    *clients
 	bin        string
 	authority  *pki.Authority
 	supervisor *supervise.Supervisor // nil: somebody else's cluster
@@ -118,7 +117,7 @@ func (c *Cluster) start(ctx context.Context) error {
 	if err := c.writeFiles(); err != nil {
 		return err
 	}
-	if c.client, err = kubernetes.NewForConfig(c.Config); err != nil {
+	if c.clients, err = newClients(c.Config); err != nil {
 		return err
 	}
 	c.logf("keys, certificates and settings are written")
@@ -198,7 +197,7 @@ func (c *Cluster) Programs() string { return c.bin }
 // Ready waits until the API server says that it is ready, which needs etcd.
 func (c *Cluster) Ready(ctx context.Context) error {
 	return c.until(ctx, "the API server to be ready", func(ctx context.Context) error {
-		return c.client.Discovery().RESTClient().Get().AbsPath("/readyz").Do(ctx).Error()
+		return c.clients.discovery.RESTClient().Get().AbsPath("/readyz").Do(ctx).Error()
 	}, Etcd, APIServer)
 }
 
@@ -220,7 +219,7 @@ func (c *Cluster) WaitNamespace(ctx context.Context, namespace string) error {
 		return nil
 	}
 	return c.until(ctx, "the service account of namespace "+namespace, func(ctx context.Context) error {
-		_, err := c.client.CoreV1().ServiceAccounts(namespace).Get(ctx, "default", metav1.GetOptions{})
+		_, err := c.clients.core.ServiceAccounts(namespace).Get(ctx, "default", metav1.GetOptions{})
 		return err
 	}, ControllerManager)
 }

@@ -26,6 +26,7 @@
 //	KUBEBUILDER_ASSETS=DIR      use the programs in DIR, as envtest does
 //	USE_EXISTING_CLUSTER=true   use the cluster that KUBECONFIG names; start nothing
 //
-// The package may import client-go and what that imports; what it starts stays
-// out of the test programs.
+// The package may import client-go and what that imports, but neither its clientset nor its
+// informers, which make run would have to compile before it shows anything; what it starts
+// stays out of the test programs.
 package cluster

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/zoetrope/markdown-view/test/cluster/internal/pki"
@@ -76,11 +75,11 @@ func useExisting(options Options) (*Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	client, err := kubernetes.NewForConfig(config)
+	clients, err := newClients(config)
 	if err != nil {
 		return nil, err
 	}
-	if _, err := client.Discovery().ServerVersion(); err != nil {
+	if _, err := clients.discovery.ServerVersion(); err != nil {
 		return nil, errors.Join(fmt.Errorf("USE_EXISTING_CLUSTER is set, but %s doesn't answer", config.Host), err)
 	}
 	options.Log.Printf("using the existing cluster at %s", config.Host)
@@ -88,7 +87,7 @@ func useExisting(options Options) (*Cluster, error) {
 		Config:     config,
 		Kubeconfig: rules.GetDefaultFilename(),
 		options:    options,
-		client:     client,
+		clients:    clients,
 		authority:  authority,
 	}, nil
 }

@@ -38,13 +38,13 @@ func (c *Cluster) AddNodes(ctx context.Context, count int) error {
 	for i := range names {
 		c.nodes++
 		names[i] = fmt.Sprintf("simulated-%d", c.nodes)
-		if _, err := c.client.CoreV1().Nodes().Create(ctx, newNode(names[i]), metav1.CreateOptions{}); err != nil {
+		if _, err := c.clients.core.Nodes().Create(ctx, newNode(names[i]), metav1.CreateOptions{}); err != nil {
 			return err
 		}
 	}
 	for _, name := range names {
 		err := c.until(ctx, "node "+name, func(ctx context.Context) error {
-			node, err := c.client.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})
+			node, err := c.clients.core.Nodes().Get(ctx, name, metav1.GetOptions{})
 			if err != nil {
 				return err
 			}

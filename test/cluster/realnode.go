@@ -157,7 +157,7 @@ func (c *Cluster) addRealNode(ctx context.Context) error {
 		return err
 	}
 	err = c.until(ctx, "node "+RealNode, func(ctx context.Context) error {
-		node, err := c.client.CoreV1().Nodes().Get(ctx, RealNode, metav1.GetOptions{})
+		node, err := c.clients.core.Nodes().Get(ctx, RealNode, metav1.GetOptions{})
 		if err != nil {
 			return err
 		}

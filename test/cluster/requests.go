@@ -56,7 +56,7 @@ func (c *Cluster) Mark(ctx context.Context) (Mark, error) {
 	if err := c.Supports(RequestLog); err != nil {
 		return 0, err
 	}
-	return c.requests.mark(ctx, c.client.Discovery().RESTClient())
+	return c.requests.mark(ctx, c.clients.discovery.RESTClient())
 }
 
 // Requests returns the requests that were answered since a mark (0: since the

@@ -33,7 +33,7 @@ func (c *Cluster) Grant(ctx context.Context, user, namespace string, rules ...rb
 	}
 	for _, review := range reviews(user, namespace, rules) {
 		err := c.until(ctx, "the rights of "+user, func(ctx context.Context) error {
-			answer, err := c.client.AuthorizationV1().SubjectAccessReviews().Create(ctx, review, metav1.CreateOptions{})
+			answer, err := c.clients.authorization.SubjectAccessReviews().Create(ctx, review, metav1.CreateOptions{})
 			if err == nil && !answer.Status.Allowed {
 				return errors.New("they aren't in force")
 			}
@@ -51,7 +51,7 @@ func (c *Cluster) Grant(ctx context.Context, user, namespace string, rules ...rb
 func (c *Cluster) grant(ctx context.Context, user, namespace string, rules []rbacv1.PolicyRule) error {
 	meta := metav1.ObjectMeta{GenerateName: "test-", Namespace: namespace}
 	subjects := []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: user}}
-	rbac := c.client.RbacV1()
+	rbac := c.clients.rbac
 	if namespace == "" {
 		role, err := rbac.ClusterRoles().Create(ctx, &rbacv1.ClusterRole{ObjectMeta: meta, Rules: rules}, metav1.CreateOptions{})
 		if err != nil {

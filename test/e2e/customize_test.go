@@ -14,6 +14,7 @@ import (
 	"github.com/zoetrope/markdown-view/test/cluster"
 	"github.com/zoetrope/markdown-view/test/cluster/clustertest"
 	"github.com/zoetrope/markdown-view/test/viewer"
+	"github.com/zoetrope/markdown-view/test/viewer/viewerimage"
 )
 
 // frontEnds apply a view and its pages, each as its documentation says.
@@ -216,7 +217,7 @@ func (f *fixture) pushOwnMdBook(repository string) {
 	f.Must(err)
 	own := filepath.Join(f.TempDir(), "mdbook")
 	writeFile(f.T, own, string(program)+repository, 0o755)
-	f.Must(viewer.PushImage(f.Context(), shared, own, repository+"/mdbook:v0.5.4"))
+	f.Must(viewerimage.Push(f.Context(), shared, own, repository+"/mdbook:v0.5.4"))
 }
 
 // handbookWaits waits until a pod of the handbook says why it doesn't run.

@@ -13,7 +13,7 @@ import (
 
 	"github.com/zoetrope/markdown-view/generator"
 	"github.com/zoetrope/markdown-view/test/cluster"
-	"github.com/zoetrope/markdown-view/test/viewer"
+	"github.com/zoetrope/markdown-view/test/viewer/viewerimage"
 )
 
 // imageNames are the names that the cluster pulls images by.
@@ -52,11 +52,11 @@ func provideImages(ctx context.Context) (imageNames, error) {
 		next:       "registry.example.com/markdown-view:e2e-next",
 		nextViewer: generator.DefaultViewerImage + "-next",
 	}
-	if err := viewer.PushImage(ctx, shared, tool("mdbook"), generator.DefaultViewerImage, names.nextViewer); err != nil {
+	if err := viewerimage.Push(ctx, shared, tool("mdbook"), generator.DefaultViewerImage, names.nextViewer); err != nil {
 		return names, err
 	}
 	if _, err := os.Stat(tool("nginx")); err == nil {
-		if err := viewer.PushServerImage(ctx, shared, tool("nginx"), "library/"+generator.DefaultServerImage); err != nil {
+		if err := viewerimage.PushServer(ctx, shared, tool("nginx"), "library/"+generator.DefaultServerImage); err != nil {
 			return names, err
 		}
 	}

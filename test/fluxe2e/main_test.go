@@ -14,7 +14,7 @@ import (
 	"github.com/zoetrope/markdown-view/test/cluster/programs"
 	"github.com/zoetrope/markdown-view/test/flux"
 	"github.com/zoetrope/markdown-view/test/product"
-	"github.com/zoetrope/markdown-view/test/viewer"
+	"github.com/zoetrope/markdown-view/test/viewer/viewerimage"
 )
 
 // world is a cluster with the product and, once it is started, Flux.
@@ -52,7 +52,7 @@ func setUp(ctx context.Context, c *cluster.Cluster) (*world, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := viewer.PushImage(ctx, c, mdbook, generator.DefaultViewerImage); err != nil {
+	if err := viewerimage.Push(ctx, c, mdbook, generator.DefaultViewerImage); err != nil {
 		return nil, err
 	}
 	w, err := newWorld(ctx, c)

@@ -25,14 +25,14 @@ import (
 	v1 "github.com/zoetrope/markdown-view/api/v1"
 	"github.com/zoetrope/markdown-view/test/cluster"
 	"github.com/zoetrope/markdown-view/test/cluster/build"
-	"github.com/zoetrope/markdown-view/test/cluster/supervise"
+	"github.com/zoetrope/markdown-view/test/product/controller"
 )
 
 const (
 	// Namespace is where the controller belongs.
-	Namespace = "markdown-view-system"
+	Namespace = controller.Namespace
 	// User is the service account that config/rbac gives its rights to.
-	User = "system:serviceaccount:" + Namespace + ":markdown-view-controller"
+	User = controller.User
 )
 
 // Product is the product in a cluster.
@@ -156,21 +156,7 @@ func (p *Product) Build(ctx context.Context, args ...string) error {
 	return nil
 }
 
-// RunController starts a controller, as a program with its service account's
-// rights. The name is that of the component. Arguments win over those that it gets
-// anyway: no metrics, no fixed port.
+// RunController starts a controller, as controller.Program.Run does.
 func (p *Product) RunController(ctx context.Context, name string, args ...string) (*cluster.Component, error) {
-	user, err := p.Cluster.User(User, "system:serviceaccounts", "system:serviceaccounts:"+Namespace, "system:authenticated")
-	if err != nil {
-		return nil, err
-	}
-	kubeconfig := filepath.Join(p.Cluster.Folder(), name+".kubeconfig")
-	if err := cluster.WriteKubeconfig(kubeconfig, user); err != nil {
-		return nil, err
-	}
-	return p.Cluster.Run(ctx, supervise.Process{
-		Name: name, Path: p.Program("controller"),
-		Args: append([]string{"--metrics-addr=0", "--health-addr=127.0.0.1:0"}, args...),
-		Env:  append([]string{"KUBECONFIG=" + kubeconfig, "RUNTIME_NAMESPACE=" + Namespace, "TMPDIR=" + p.Cluster.Folder()}, p.Env...),
-	})
+	return controller.Program{Path: p.Program("controller"), Env: p.Env}.Run(ctx, p.Cluster, name, args...)
 }

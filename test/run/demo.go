@@ -17,7 +17,7 @@ import (
 
 	"github.com/zoetrope/markdown-view/test/cluster"
 	"github.com/zoetrope/markdown-view/test/cluster/build"
-	"github.com/zoetrope/markdown-view/test/product"
+	"github.com/zoetrope/markdown-view/test/product/controller"
 )
 
 const (
@@ -98,13 +98,12 @@ func (d *demo) install(ctx context.Context) error {
 		"kubectl apply --server-side -k config/crd",
 		"kubectl wait --for=condition=Established crd/markdownviews.view.zoetrope.github.io",
 		"kubectl apply -f config/default/namespace.yaml",
-		"kubectl apply -n "+product.Namespace+" -k config/rbac",
+		"kubectl apply -n "+controller.Namespace+" -k config/rbac",
 	)
 }
 
 func (d *demo) startController(ctx context.Context) (err error) {
-	installed := &product.Product{Cluster: d.cluster, Repository: d.repository, Programs: d.bin}
-	d.controller, err = installed.RunController(ctx, "controller")
+	d.controller, err = controller.Program{Path: filepath.Join(d.bin, "controller")}.Run(ctx, d.cluster, "controller")
 	return err
 }
 

@@ -11,7 +11,7 @@ import (
 	"github.com/zoetrope/markdown-view/generator"
 	"github.com/zoetrope/markdown-view/test/cluster"
 	"github.com/zoetrope/markdown-view/test/cluster/programs"
-	"github.com/zoetrope/markdown-view/test/viewer"
+	"github.com/zoetrope/markdown-view/test/viewer/viewerimage"
 )
 
 // What RUN may be: the kind of nodes that the pods run on.
@@ -99,7 +99,7 @@ func (d *demo) startNode(ctx context.Context) error {
 		return err
 	}
 	d.log.Printf("giving the node mdBook in an image, by the names that the examples have")
-	if err := viewer.PushImage(ctx, c, d.mdbook(), images...); err != nil {
+	if err := viewerimage.Push(ctx, c, d.mdbook(), images...); err != nil {
 		return errors.Join(err, c.Stop())
 	}
 	d.cluster = c

@@ -1,5 +1,5 @@
-// Package viewer has what tests of the real viewers need: their image, and the sites
-// that they serve.
+// Package viewer has the sites that real viewers serve, for tests. Their images are
+// viewerimage's.
 package viewer
 
 import (

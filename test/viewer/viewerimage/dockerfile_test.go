@@ -1,4 +1,4 @@
-package viewer
+package viewerimage
 
 import (
 	"os"
@@ -11,7 +11,7 @@ import (
 
 // TestTheImageIsOfTheVersionThatIsTested, and has what the init container of large files runs.
 func TestTheImageIsOfTheVersionThatIsTested(t *testing.T) {
-	content, err := os.ReadFile("../../tools/viewer/Dockerfile")
+	content, err := os.ReadFile("../../../tools/viewer/Dockerfile")
 	if err != nil {
 		t.Fatal(err)
 	}

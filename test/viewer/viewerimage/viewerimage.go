@@ -1,4 +1,6 @@
-package viewer
+// Package viewerimage makes images with real viewers, for nodes that pull from the cluster's
+// own registry. It may import no testing: make run gives its node an image, too.
+package viewerimage
 
 import (
 	"context"
@@ -12,9 +14,9 @@ import (
 	"github.com/zoetrope/markdown-view/test/cluster"
 )
 
-// PushImage pushes images to the node's registry with the real mdBook, in the layout of the published
+// Push pushes images to the node's registry with the real mdBook, in the layout of the published
 // one: root by default, in /book, with a shell.
-func PushImage(ctx context.Context, c *cluster.Cluster, mdbook string, names ...string) error {
+func Push(ctx context.Context, c *cluster.Cluster, mdbook string, names ...string) error {
 	folder, err := os.MkdirTemp(c.Folder(), "viewer-")
 	if err != nil {
 		return err
@@ -45,9 +47,9 @@ func PushImage(ctx context.Context, c *cluster.Cluster, mdbook string, names ...
 	return nil
 }
 
-// PushServerImage pushes an image to the node's registry with the nginx of a Debian
+// PushServer pushes an image to the node's registry with the nginx of a Debian
 // package that was unpacked into a folder, where the published one has it.
-func PushServerImage(ctx context.Context, c *cluster.Cluster, folder, name string) error {
+func PushServer(ctx context.Context, c *cluster.Cluster, folder, name string) error {
 	nginx := filepath.Join(folder, "usr", "sbin", "nginx")
 	files := map[string]string{
 		"usr/sbin/nginx": nginx, "etc/nginx/mime.types": filepath.Join(folder, "etc", "nginx", "mime.types"),
