@@ -40,19 +40,11 @@ environment:
 RUN ?=
 
 .PHONY: run
-run: environment ## Show the controller at work on a control plane of its own, until Ctrl-C. RUN=node|simulated chooses. Downloads or builds Kubernetes, the first time.
+run: environment ## Show function and controller at work on a control plane of its own, until Ctrl-C. RUN=node|simulated chooses. Downloads or builds Kubernetes, the first time.
 	@case '$(RUN)' in '' | node | simulated) ;; *) echo 'RUN=$(RUN): it may be node or simulated, or unset, which takes node where that can be had' >&2; exit 1 ;; esac
 	@go -C test build -o "$(CURDIR)/bin/run/" ./cluster/cmd/build
-	@$(MAKE) --no-print-directory --jobs=2 run-controlplane run-programs
-	@cd test && RUN='$(RUN)' exec "$(CURDIR)/bin/run/demo"
-
-# What it takes, made at the same time: while one is downloaded, the other is compiled. Go
-# commands that run at the same time compile what they share once each.
-.PHONY: run-controlplane run-programs
-run-controlplane:
-	@cd test && "$(CURDIR)/bin/run/build" controlplane >/dev/null
-run-programs:
 	@cd test && "$(CURDIR)/bin/run/build" run "$(CURDIR)/bin/run"
+	@cd test && RUN='$(RUN)' exec "$(CURDIR)/bin/run/demo"
 
 ##@ Development
 

@@ -1,13 +1,17 @@
 package main
 
 import (
+	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/zoetrope/markdown-view/test/cluster/build"
 )
 
-// TestLittleIsCompiledFirst looks at what the function and the demo need. What only the
-// controller needs takes as long again to compile.
+// TestLittleIsCompiledFirst looks at what has to be compiled before the first page is served:
+// the function and the demo. What only the controller needs is as much again.
 func TestLittleIsCompiledFirst(t *testing.T) {
 	heavy := []string{
 		"k8s.io/client-go/dynamic", "k8s.io/client-go/informers", "k8s.io/client-go/listers", "k8s.io/client-go/tools/cache",
@@ -23,7 +27,7 @@ func TestLittleIsCompiledFirst(t *testing.T) {
 			for path := range strings.FieldsSeq(string(out)) {
 				for _, prefix := range heavy {
 					if path == prefix || strings.HasPrefix(path, prefix+"/") {
-						t.Errorf("it depends on %s, as `go list -deps -f '{{.ImportPath}} {{.Imports}}' | grep %[1]s` shows; it should be quick to compile", path)
+						t.Errorf("it depends on %s, as `go list -deps -f '{{.ImportPath}} {{.Imports}}' | grep %[1]s` shows; make run would have to compile it before it shows anything", path)
 					}
 				}
 				// Its packages for some groups are small.
@@ -33,4 +37,53 @@ func TestLittleIsCompiledFirst(t *testing.T) {
 			}
 		})
 	}
+}
+
+// goThatFails returns a folder for PATH, with a Go that runs a command instead of compiling the
+// controller.
+func goThatFails(t *testing.T, instead string) string {
+	t.Helper()
+	program, err := exec.LookPath("go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder := t.TempDir()
+	script := "#!/bin/sh\ncase \"$1 $*\" in 'build '*./controller) " + instead + ";; esac\nexec " + program + " \"$@\"\n"
+	if err := os.WriteFile(filepath.Join(folder, "go"), []byte(script), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return "PATH=" + folder + string(os.PathListSeparator) + os.Getenv("PATH")
+}
+
+// waiting is what the screen says when nothing is left to do but to compile the controller.
+const waiting = "] waiting for the controller to be compiled\n"
+
+func TestRunServesABookBeforeTheControllerIsCompiled(t *testing.T) {
+	needControlPlane(t)
+	r := start(t, programOf(t), "RUN=simulated", goThatFails(t, `tail -F "$GOTMPDIR/source.go" >"$GOTMPDIR/object.o" 2>&1; exit`))
+	text := r.await(t, waiting)
+	if repository, err := build.Repository(); err != nil {
+		t.Error(err)
+	} else if (&demo{repository: repository}).mdbook() != "" && !strings.Contains(text, "the book of hello is at ") {
+		t.Errorf("the book isn't served:\n%s", text)
+	}
+	// Ctrl-C ends what compiles it, too, and what that has started.
+	if err := r.process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-r.ended; err == nil || !strings.Contains(r.read(t), "run: interrupted\n") {
+		t.Errorf("it ended with %v:\n%s", err, r.read(t))
+	}
+	r.wantNothingLeft(t)
+}
+
+func TestRunSaysWhyTheControllerCannotBeCompiled(t *testing.T) {
+	needControlPlane(t)
+	const why = "controller/main.go:1:1: syntax error"
+	r := start(t, programOf(t), "RUN=simulated", goThatFails(t, "echo '"+why+"' >&2; exit 1"))
+	err := <-r.ended
+	if text := r.read(t); err == nil || !strings.Contains(text, "run: waiting for the controller to be compiled: go build ") || !strings.Contains(text, why) {
+		t.Errorf("it ended with %v, and says:\n%s", err, text)
+	}
+	r.wantNothingLeft(t)
 }

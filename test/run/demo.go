@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -31,8 +32,10 @@ const (
 type demo struct {
 	log        build.Log
 	repository string
+	temporary  string // for Go, which doesn't remove its files when it is interrupted
 	cluster    *cluster.Cluster
-	controller *cluster.Component
+	compiling  *compilation
+	controller *cluster.Component // nil until it runs
 	nodes      nodes
 	bin        string // the first folder on the steps' PATH
 	book       book
@@ -41,11 +44,11 @@ type demo struct {
 	ending []func()
 }
 
-// build builds or downloads what isn't there yet, at the same time, but for kustomize: no
-// book has to wait for it.
+// build builds or downloads what isn't there yet, at the same time, but for the controller and
+// kustomize: the first book doesn't need them.
 func (d *demo) build(ctx context.Context) error {
 	commands := []string{
-		"CGO_ENABLED=0 go build -ldflags '-s -w' -o " + productPrograms + "/ ./fn ./controller",
+		"CGO_ENABLED=0 go build -ldflags '-s -w' -o " + productPrograms + "/ ./fn",
 	}
 	cached := []func(context.Context, build.Log) (string, error){build.ControlPlane, build.Supervisor}
 	if d.nodes.kind == realNode {
@@ -67,11 +70,20 @@ func (d *demo) build(ctx context.Context) error {
 }
 
 // end ends what the steps have left running.
-func (d *demo) end() {
+func (d *demo) end() error {
+	if d.cluster != nil {
+		d.log.Printf("ending all of it")
+	}
 	for _, end := range slices.Backward(d.ending) {
 		end()
 	}
-	d.ending = nil
+	err := os.RemoveAll(d.temporary)
+	if d.cluster == nil {
+		return err
+	}
+	err = errors.Join(err, d.cluster.Stop())
+	d.log.Printf("nothing is left")
+	return err
 }
 
 // collect makes one folder of the programs, for PATH.
@@ -102,15 +114,6 @@ func (d *demo) install(ctx context.Context) error {
 	)
 }
 
-func (d *demo) startController(ctx context.Context) (err error) {
-	d.controller, err = controller.Program{Path: filepath.Join(d.bin, "controller")}.Run(ctx, d.cluster, "controller")
-	return err
-}
-
-func (d *demo) applyInline(ctx context.Context) error {
-	return d.shell(ctx, "kubectl apply -f examples/inline/markdownview.yaml")
-}
-
 func (d *demo) buildKustomize(ctx context.Context) error {
 	return d.shell(ctx, "make --no-print-directory bin/kustomize")
 }
@@ -122,7 +125,7 @@ func (d *demo) applyBuilt(ctx context.Context) error {
 	)
 }
 
-func (d *demo) applyRendered(ctx context.Context) error {
+func (d *demo) applyGenerated(ctx context.Context) error {
 	return d.shell(ctx,
 		"kubectl create namespace docs-staging",
 		"kustomize build --enable-alpha-plugins --enable-exec examples/folder/overlays/staging | kubectl apply --server-side -f -",
@@ -154,10 +157,7 @@ func (d *demo) healthy(ctx context.Context) error {
 		"kubectl wait --for=condition=Ready mdview --all --all-namespaces --timeout=2m",
 		"kubectl rollout status deployment/staging-viewer-handbook --namespace docs-staging --timeout=2m",
 	)
-	if err != nil && ctx.Err() == nil {
-		return fmt.Errorf("%w; the controller's log says:\n%s", err, d.lastWords())
-	}
-	return err
+	return d.explained(ctx, err)
 }
 
 func (d *demo) breakDeployment(ctx context.Context) error {
@@ -209,8 +209,9 @@ func (d *demo) shell(ctx context.Context, commands ...string) error {
 func (d *demo) command(ctx context.Context, command string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, "bash", "-o", "pipefail", "-c", command)
 	cmd.Dir = d.repository
+	cmd.Env = append(os.Environ(), "GOTMPDIR="+d.temporary)
 	if d.cluster != nil {
-		cmd.Env = append(os.Environ(), "KUBECONFIG="+d.cluster.Kubeconfig, "PATH="+d.bin+string(os.PathListSeparator)+os.Getenv("PATH"))
+		cmd.Env = append(cmd.Env, "KUBECONFIG="+d.cluster.Kubeconfig, "PATH="+d.bin+string(os.PathListSeparator)+os.Getenv("PATH"))
 	}
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.WaitDelay = 10 * time.Second
@@ -220,20 +221,20 @@ func (d *demo) command(ctx context.Context, command string) *exec.Cmd {
 // until waits until nothing is missing any more.
 func (d *demo) until(ctx context.Context, what string, missing func(context.Context) string) error {
 	err := cluster.Await(ctx, patience, 100*time.Millisecond, what, func(ctx context.Context) (string, error) { return missing(ctx), nil })
-	if err != nil && ctx.Err() == nil {
-		return fmt.Errorf("%w; the controller's log says:\n%s", err, d.lastWords())
-	}
-	return err
+	return d.explained(ctx, err)
 }
 
-// lastWords is the end of the controller's log, which goes with the cluster.
-func (d *demo) lastWords() string {
-	content, err := os.ReadFile(d.controller.LogFile())
-	if err != nil {
-		return err.Error()
+// explained adds to an error the end of the controller's log, which goes with the cluster.
+func (d *demo) explained(ctx context.Context, err error) error {
+	if err == nil || ctx.Err() != nil || d.controller == nil {
+		return err
+	}
+	content, readErr := os.ReadFile(d.controller.LogFile())
+	if readErr != nil {
+		return errors.Join(err, readErr)
 	}
 	lines := strings.Split(strings.TrimSpace(string(content)), "\n")
-	return strings.Join(lines[max(0, len(lines)-10):], "\n")
+	return fmt.Errorf("%w; the controller's log says:\n%s", err, strings.Join(lines[max(0, len(lines)-10):], "\n"))
 }
 
 // indented writes whole lines to standard output, below the step that they belong

@@ -1,7 +1,11 @@
-// Command run is `make run`, a newcomer's first command. It shows the controller
-// at work: it starts a control plane, with a real node where there can be one and
-// simulated ones otherwise, and the controller, applies examples, breaks one and shows
+// Command run is `make run`, a newcomer's first command. It shows the product at work: it
+// starts a control plane, with a real node where there can be one and simulated ones
+// otherwise, and has the function make a book there. Then it starts the controller, which was
+// compiled meanwhile, and takes that book over; applies more examples, breaks one and shows
 // the repair, and leaves everything up until it is interrupted. Nothing is left then.
+//
+// It is compiled before it shows anything, so TestLittleIsCompiledFirst says what it may
+// import.
 package main
 
 import (
@@ -9,8 +13,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/signal"
-	"syscall"
 	"time"
 
 	"github.com/zoetrope/markdown-view/test/cluster/build"
@@ -44,7 +46,7 @@ The controller's log is %[3]s
 
 // run returns when it is interrupted, and leaves nothing.
 func run(log build.Log) (err error) {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := build.Interruptible()
 	defer stop()
 	if build.NotNeeded() {
 		return errors.New("USE_EXISTING_CLUSTER is set, but this starts a control plane of its own: unset it")
@@ -56,16 +58,18 @@ func run(log build.Log) (err error) {
 	if d.repository, err = build.Repository(); err != nil {
 		return err
 	}
-	log.Printf("pods run on %s", d.nodes)
-	if err := d.steps(ctx, []step{{"building the programs", d.build}, {"starting a control plane with its nodes", d.start}}); err != nil {
+	if d.temporary, err = os.MkdirTemp(os.Getenv("GOTMPDIR"), "markdown-view-run-"); err != nil {
 		return err
 	}
-	defer func() {
-		log.Printf("ending all of it")
-		d.end()
-		err = errors.Join(err, d.cluster.Stop())
-		log.Printf("nothing is left")
-	}()
+	defer func() { err = errors.Join(err, d.end()) }()
+	log.Printf("pods run on %s", d.nodes)
+	if err := d.steps(ctx, []step{{title: "building the programs", do: d.build}}); err != nil {
+		return err
+	}
+	d.compileController(ctx)
+	if err := d.steps(ctx, []step{{title: "starting a control plane with its nodes", do: d.start}}); err != nil {
+		return err
+	}
 	if err := d.collect(); err != nil {
 		return err
 	}
@@ -80,29 +84,33 @@ func run(log build.Log) (err error) {
 type step struct {
 	title string
 	do    func(context.Context) error
+	// logged means that the log says how far it is, so that nothing else has to.
+	logged bool
 }
 
 // show is the script.
 func (d *demo) show(ctx context.Context) error {
 	steps := []step{
-		{"installing the CustomResourceDefinition and the controller's rights", d.install},
-		{"starting the controller, with just these rights", d.startController},
-		{"watching MarkdownViews", d.watch},
-		{"applying a MarkdownView with its pages in it: examples/inline", d.applyInline},
+		{title: "applying what the function makes of a MarkdownView, for which no controller is needed: examples/inline", do: d.applyRendered},
 	}
 	switch {
 	case d.nodes.kind == realNode:
-		steps = append(steps, step{"connecting to its book", d.forward})
+		steps = append(steps, step{title: "connecting to its book", do: d.forward})
 	case d.mdbook() != "":
-		steps = append(steps, step{"serving its book on this machine", d.serve})
+		steps = append(steps, step{title: "serving its book on this machine", do: d.serve})
 	}
 	steps = append(steps, []step{
-		{"providing kustomize", d.buildKustomize},
-		{"applying one with its pages in a ConfigMap, as kustomize builds them: examples/controller", d.applyBuilt},
-		{"applying what the function renders, for which no controller is needed: examples/folder", d.applyRendered},
-		{"waiting for the MarkdownViews to become Healthy", d.healthy},
-		{"breaking a Deployment, as a person might", d.breakDeployment},
-		{"waiting for its repair", d.repaired},
+		{title: "installing the CustomResourceDefinition and the controller's rights", do: d.install},
+		{title: "waiting for the controller to be compiled", do: d.compiled, logged: true},
+		{title: "starting the controller, with just these rights", do: d.startController},
+		{title: "watching MarkdownViews", do: d.watch},
+		{title: "applying the same MarkdownView: the controller takes over what the function made", do: d.takeOver},
+		{title: "providing kustomize", do: d.buildKustomize},
+		{title: "applying one with its pages in a ConfigMap, as kustomize builds them: examples/controller", do: d.applyBuilt},
+		{title: "applying what the function makes of a folder, as a generator of kustomize: examples/folder", do: d.applyGenerated},
+		{title: "waiting for the MarkdownViews to become Healthy", do: d.healthy},
+		{title: "breaking a Deployment, as a person might", do: d.breakDeployment},
+		{title: "waiting for its repair", do: d.repaired},
 	}...)
 	return d.steps(ctx, steps)
 }
@@ -136,6 +144,9 @@ func (d *demo) wait(s step, began time.Time, alive *time.Ticker, done <-chan err
 		case err := <-done:
 			return err
 		case <-alive.C:
+			if s.logged {
+				continue
+			}
 			d.log.Printf("  still %s: %.0fs", s.title, time.Since(began).Seconds())
 		}
 	}

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/zoetrope/markdown-view/generator"
 	"github.com/zoetrope/markdown-view/test/cluster"
 	"github.com/zoetrope/markdown-view/test/cluster/programs"
@@ -87,23 +89,33 @@ func (d *demo) start(ctx context.Context) error {
 	return err
 }
 
-// startNode starts a cluster with a real node, and gives it the viewers' image.
+// startNode starts a cluster with a real node, and gives it the viewers' image, for which
+// mdBook is fetched meanwhile.
 func (d *demo) startNode(ctx context.Context) error {
-	if err := d.shell(ctx, "make --no-print-directory bin/mdbook"); err != nil {
-		return fmt.Errorf("the viewers' image needs mdBook: %w", err)
-	}
-	ctx, cancel := context.WithTimeout(ctx, nodeTimeout)
-	defer cancel()
-	c, err := cluster.Start(ctx, cluster.Options{RealNode: true, Log: d.log})
-	if err != nil {
+	var c *cluster.Cluster
+	group, starting := errgroup.WithContext(ctx)
+	group.Go(func() error {
+		if err := d.shell(starting, "make --no-print-directory bin/mdbook"); err != nil {
+			return fmt.Errorf("the viewers' image needs mdBook: %w", err)
+		}
+		return nil
+	})
+	group.Go(func() (err error) {
+		limited, cancel := context.WithTimeout(starting, nodeTimeout)
+		defer cancel()
+		c, err = cluster.Start(limited, cluster.Options{RealNode: true, Log: d.log})
 		return err
+	})
+	err := group.Wait()
+	if err == nil {
+		d.log.Printf("giving the node mdBook in an image, by the names that the examples have")
+		err = viewerimage.Push(ctx, c, d.mdbook(), images...)
 	}
-	d.log.Printf("giving the node mdBook in an image, by the names that the examples have")
-	if err := viewerimage.Push(ctx, c, d.mdbook(), images...); err != nil {
+	if err != nil && c != nil {
 		return errors.Join(err, c.Stop())
 	}
 	d.cluster = c
-	return nil
+	return err
 }
 
 // podsAre says what the pods are, for the farewell.

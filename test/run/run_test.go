@@ -25,9 +25,7 @@ import (
 
 // TestRun is what a newcomer sees, up to Ctrl-C, with the nodes that can be had here.
 func TestRun(t *testing.T) {
-	if build.NotNeeded() || os.Getenv("KUBEBUILDER_ASSETS") != "" {
-		t.Skip("it runs on the control plane that is built from source")
-	}
+	needControlPlane(t)
 	program := programOf(t)
 	t.Run("on simulated nodes", func(t *testing.T) {
 		// Nothing is asked for, and a real node can't be had, or doesn't start.
@@ -91,6 +89,13 @@ func TestChoose(t *testing.T) {
 				t.Errorf("got %v, %v; want %v, %q", got, err, test.want, test.err)
 			}
 		})
+	}
+}
+
+func needControlPlane(t *testing.T) {
+	t.Helper()
+	if build.NotNeeded() || os.Getenv("KUBEBUILDER_ASSETS") != "" {
+		t.Skip("it runs on the control plane that is built from source")
 	}
 }
 
@@ -158,6 +163,12 @@ func (r *running) interrupt(t *testing.T, dial func() error) {
 	if err := dial(); err == nil {
 		t.Error("the API server still listens")
 	}
+	r.wantNothingLeft(t)
+}
+
+// wantNothingLeft looks for files and processes of one that has ended.
+func (r *running) wantNothingLeft(t *testing.T) {
+	t.Helper()
 	left, err := os.ReadDir(r.temporary)
 	if err != nil || len(left) > 0 {
 		t.Errorf("left over: %v, %v", left, err)
@@ -169,6 +180,7 @@ func checkScreen(t *testing.T, text string) {
 	t.Helper()
 	for _, shown := range []string{
 		"hello", "db-runbook", // of kubectl get
+		"the book's pod is the one of before, and its containers weren't restarted",
 		"Healthy",
 		"DriftCorrected   markdownview/hello   Deployment viewer-hello",
 		"export KUBECONFIG=", "Ctrl-C",
@@ -177,7 +189,7 @@ func checkScreen(t *testing.T, text string) {
 			t.Errorf("%q isn't on the screen:\n%s", shown, text)
 		}
 	}
-	if served := strings.Index(text, "the book of hello is at "); served > strings.Index(text, "] providing kustomize\n") {
+	if served := strings.Index(text, "the book of hello is at "); served > strings.Index(text, waiting) {
 		t.Errorf("the book waits for what it doesn't need:\n%s", text)
 	}
 }
@@ -238,25 +250,37 @@ func checkPage(t *testing.T, address, title, screenshot string) {
 // awaitReady returns what is on the screen when everything is up.
 func (r *running) awaitReady(t *testing.T) string {
 	t.Helper()
+	return r.await(t, "Ready: everything is up")
+}
+
+// await returns what is on the screen as soon as words are.
+func (r *running) await(t *testing.T, words string) string {
+	t.Helper()
 	ticker := time.NewTicker(100 * time.Millisecond)
 	defer ticker.Stop()
 	limit := time.After(10 * time.Minute)
 	for {
-		text, err := os.ReadFile(r.screen)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if bytes.Contains(text, []byte("Ready: everything is up")) {
-			return string(text)
+		if text := r.read(t); strings.Contains(text, words) {
+			return text
 		}
 		select {
 		case err := <-r.ended:
-			t.Fatalf("it ended before it was ready: %v\n%s", err, text)
+			t.Fatalf("it ended without the words %q: %v\n%s", words, err, r.read(t))
 		case <-limit:
-			t.Fatalf("it didn't get ready:\n%s", text)
+			t.Fatalf("it doesn't get to the words %q:\n%s", words, r.read(t))
 		case <-ticker.C:
 		}
 	}
+}
+
+// read returns what is on the screen.
+func (r *running) read(t *testing.T) string {
+	t.Helper()
+	text, err := os.ReadFile(r.screen)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
 }
 
 // shell runs a command with what the screen says to export.

@@ -31,6 +31,8 @@ type recipe struct {
 	sources []string
 	// steps make the files of bin, in this order.
 	steps []step
+	// background has what else runs on the machine go first.
+	background bool
 	// downloads says where the programs of steps may come from instead; nil compiles them.
 	downloads *downloads
 }

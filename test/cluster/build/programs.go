@@ -4,13 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"golang.org/x/mod/modfile"
 	"golang.org/x/mod/semver"
@@ -90,29 +88,6 @@ func Supervisor(ctx context.Context, log Log) (string, error) {
 	return filepath.Join(bin, "supervisor"), err
 }
 
-// Run builds into a folder what make run runs: the product's programs, and then the demo, of
-// which little is left to be compiled. At the same time each would compile what both need.
-// Whatever takes longer than a few seconds is logged.
-func Run(ctx context.Context, folder string, log Log) error {
-	repository, err := Repository()
-	if err != nil {
-		return err
-	}
-	for _, r := range []struct {
-		recipe
-		args []string
-	}{
-		{recipe{name: "product", module: repository}, []string{"-o", folder + string(filepath.Separator), "./fn", "./controller"}},
-		{recipe{name: "demo", module: filepath.Join(repository, "test")}, []string{"-o", filepath.Join(folder, "demo"), "./run"}},
-	} {
-		args := append([]string{"build", "-v", "-buildvcs=false", "-ldflags", "-s -w"}, r.args...)
-		if err := r.goCommand(ctx, args, io.Discard, &work{what: r.name + ": compiling", log: log, began: time.Now()}); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // Crane returns the path of the program that serves and fills a registry.
 // Building it takes seconds, the first time.
 func Crane(ctx context.Context, log Log) (string, error) {
@@ -124,7 +99,8 @@ func Crane(ctx context.Context, log Log) (string, error) {
 	recipe := recipe{
 		name:   "crane",
 		module: filepath.Join(repository, "tools", "crane"),
-		steps:  []step{{what: "compiling crane", packages: []string{main}, args: compile(main)}},
+		// With -trimpath the standard library would be compiled once more.
+		steps: []step{compiling(main, "crane")},
 	}
 	bin, err := recipe.cached(ctx, log)
 	return filepath.Join(bin, "crane"), err

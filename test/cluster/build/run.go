@@ -3,12 +3,15 @@ package build
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -36,6 +39,17 @@ func Stderr() Log {
 	return func(line string) {
 		fmt.Fprintf(os.Stderr, "[%4.0fs] %s\n", time.Since(began).Seconds(), line)
 	}
+}
+
+// Interruptible returns a context that ends with Ctrl-C, by SIGTERM, and with the terminal, if
+// that isn't ignored, as by nohup. What is compiled in the background ends only with its
+// context.
+func Interruptible() (context.Context, context.CancelFunc) {
+	signals := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	if !signal.Ignored(syscall.SIGHUP) {
+		signals = append(signals, syscall.SIGHUP)
+	}
+	return signal.NotifyContext(context.Background(), signals...)
 }
 
 // run makes the programs, and reports whether any was downloaded.
@@ -85,21 +99,23 @@ func (r recipe) runStep(ctx context.Context, bin string, step step, log Log) err
 
 // goCommand runs go in the module. work, unless nil, is told of each line on standard
 // error, which with `go build -v` names a package.
-func (r recipe) goCommand(ctx context.Context, args []string, stdout io.Writer, work *work) error {
-	cmd := exec.CommandContext(ctx, "go", args...)
-	cmd.Dir = r.module
-	cmd.Env = append(os.Environ(), environment...)
+func (r recipe) goCommand(ctx context.Context, args []string, stdout io.Writer, work *work) (err error) {
+	// Go doesn't remove its temporary files when it is interrupted.
+	temporary, err := os.MkdirTemp(os.Getenv("GOTMPDIR"), "markdown-view-go-")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, removeAll(temporary)) }()
+	cmd := r.command(ctx, args)
+	cmd.Env = append(append(os.Environ(), environment...), "GOTMPDIR="+temporary)
 	cmd.Stdout = stdout
-	// An interrupted go command removes its temporary files.
-	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
-	cmd.WaitDelay = 10 * time.Second
 	stderr, write := io.Pipe()
 	cmd.Stderr = write
 
 	tail := make(chan []string)
 	go func() { tail <- readLines(stderr, work) }()
 	stop := every(heartbeat, work.report)
-	err := cmd.Run()
+	err = cmd.Run()
 	stop()
 	_ = write.Close()
 	last := <-tail
@@ -110,6 +126,34 @@ func (r recipe) goCommand(ctx context.Context, args []string, stdout io.Writer, 
 		return fmt.Errorf("go %s: %w:\n%s", strings.Join(args, " "), err, strings.Join(last, "\n"))
 	}
 	return nil
+}
+
+// command is one of go, in the module.
+func (r recipe) command(ctx context.Context, args []string) *exec.Cmd {
+	program := "go"
+	if nice, err := exec.LookPath("nice"); r.background && err == nil {
+		program, args = nice, append([]string{program}, args...)
+	}
+	cmd := exec.CommandContext(ctx, program, args...)
+	cmd.Dir = r.module
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	cmd.WaitDelay = 10 * time.Second
+	if r.background {
+		// Go leaves its compilers running, and Ctrl-C isn't all that may cancel it.
+		cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+		cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	}
+	return cmd
+}
+
+// removeAll removes a folder, in which compilers that are about to end may still write.
+func removeAll(folder string) error {
+	const patience = 5 * time.Second
+	for deadline := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
+		if err := os.RemoveAll(folder); err == nil || time.Now().After(deadline) {
+			return err
+		}
+	}
 }
 
 // every calls f again and again until it is stopped, which waits for a call that runs.

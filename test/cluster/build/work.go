@@ -47,7 +47,7 @@ func (r recipe) estimate(ctx context.Context, step step, log Log) (*work, error)
 	}
 	// Listing needs the sources, so it fetches exactly the modules that are
 	// compiled; `go mod download` would fetch all that go.mod mentions.
-	log.Printf("%s: fetching modules", r.name)
+	defer time.AfterFunc(3*time.Second, func() { log.Printf("%s: fetching modules", r.name) }).Stop()
 	// Embedded files are asked for because without them Stale isn't right.
 	list := []string{"list", "-deps", "-json=ImportPath,Dir,GoFiles,Deps,EmbedFiles,Stale"}
 	if slices.Contains(step.args, "-trimpath") {
@@ -85,7 +85,9 @@ func (r recipe) estimate(ctx context.Context, step step, log Log) (*work, error)
 		work.total += work.left[listed.ImportPath]
 	}
 	work.total += work.total / linking
-	log.Printf("%s: %d packages of Go that aren't in its cache", r.name, len(work.left))
+	if len(work.left) > len(step.packages) { // programs never are
+		log.Printf("%s: %d packages of Go that aren't in its cache", r.name, len(work.left))
+	}
 	work.began = time.Now()
 	return work, nil
 }

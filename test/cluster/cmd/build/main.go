@@ -3,7 +3,7 @@
 //
 //	build controlplane     those of the test cluster; prints the folder they are in
 //	build fluxcontrollers  Flux's controllers
-//	build run FOLDER       what make run runs, into a folder
+//	build run FOLDER       those of the test cluster, and into a folder what make run begins with
 package main
 
 import (
@@ -11,8 +11,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/signal"
-	"syscall"
 
 	"github.com/zoetrope/markdown-view/test/cluster/build"
 )
@@ -29,7 +27,7 @@ func run(args []string) error {
 	if len(args) == 0 || (args[0] == "run") != (len(args) == 2) {
 		return errors.New("say what to build: " + choice)
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := build.Interruptible()
 	defer stop()
 	switch args[0] {
 	case "controlplane":
