@@ -39,6 +39,22 @@ func TestLittleIsCompiledFirst(t *testing.T) {
 	}
 }
 
+// TestAllIsCompiledAlike: with other flags, the standard library would be compiled once more.
+func TestAllIsCompiledAlike(t *testing.T) {
+	makefile, err := os.ReadFile("../../Makefile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(makefile), "go -C test build '"+build.Quickly+"'") {
+		t.Errorf("the Makefile doesn't build anything with %s", build.Quickly)
+	}
+	for _, command := range []string{buildFunction, buildPreview} {
+		if !strings.Contains(command, " build '"+build.Quickly+"'") {
+			t.Errorf("%s lacks %s", command, build.Quickly)
+		}
+	}
+}
+
 // goThatFails returns a folder for PATH, with a Go that runs a command instead of compiling the
 // controller.
 func goThatFails(t *testing.T, instead string) string {

@@ -44,12 +44,12 @@ type demo struct {
 	ending []func()
 }
 
+const buildFunction = "CGO_ENABLED=0 go build '" + build.Quickly + "' -ldflags '-s -w' -o " + productPrograms + "/ ./fn"
+
 // build builds or downloads what isn't there yet, at the same time, but for the controller and
 // kustomize: the first book doesn't need them.
 func (d *demo) build(ctx context.Context) error {
-	commands := []string{
-		"CGO_ENABLED=0 go build -ldflags '-s -w' -o " + productPrograms + "/ ./fn",
-	}
+	commands := []string{buildFunction}
 	cached := []func(context.Context, build.Log) (string, error){build.ControlPlane, build.Supervisor}
 	if d.nodes.kind == realNode {
 		cached = append(cached, build.Crane)

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/zoetrope/markdown-view/test/cluster/build"
 	"github.com/zoetrope/markdown-view/test/cluster/supervise"
 )
 
@@ -42,7 +43,7 @@ func freePort(ctx context.Context) (string, error) {
 }
 
 // buildPreview builds what serves a view's book without pods.
-const buildPreview = "CGO_ENABLED=0 go -C test build -o ../" + productPrograms + "/ ./preview/cmd/preview"
+const buildPreview = "CGO_ENABLED=0 go -C test build '" + build.Quickly + "' -ldflags '-s -w' -o ../" + productPrograms + "/ ./preview/cmd/preview"
 
 // serve has a local mdBook serve what the pods of a view would.
 func (d *demo) serve(ctx context.Context) error {

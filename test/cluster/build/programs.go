@@ -78,11 +78,7 @@ func Supervisor(ctx context.Context, log Log) (string, error) {
 		name:    "supervisor",
 		module:  filepath.Join(repository, "test"),
 		sources: []string{"cluster/supervise", "cluster/cmd/supervisor"},
-		steps: []step{{
-			what:     "compiling the supervisor",
-			packages: []string{main},
-			args:     []string{"build", "-v", "-buildvcs=false", "-o", "${BIN}/", main},
-		}},
+		steps:   []step{compiling(main, "supervisor")},
 	}
 	bin, err := recipe.cached(ctx, log)
 	return filepath.Join(bin, "supervisor"), err
@@ -99,7 +95,7 @@ func Crane(ctx context.Context, log Log) (string, error) {
 	recipe := recipe{
 		name:   "crane",
 		module: filepath.Join(repository, "tools", "crane"),
-		// With -trimpath the standard library would be compiled once more.
+		// As what else make run has to be compiled: the standard library is once.
 		steps: []step{compiling(main, "crane")},
 	}
 	bin, err := recipe.cached(ctx, log)

@@ -50,8 +50,10 @@ func (r recipe) estimate(ctx context.Context, step step, log Log) (*work, error)
 	defer time.AfterFunc(3*time.Second, func() { log.Printf("%s: fetching modules", r.name) }).Stop()
 	// Embedded files are asked for because without them Stale isn't right.
 	list := []string{"list", "-deps", "-json=ImportPath,Dir,GoFiles,Deps,EmbedFiles,Stale"}
-	if slices.Contains(step.args, "-trimpath") {
-		list = append(list, "-trimpath")
+	for _, flag := range []string{"-trimpath", Quickly} {
+		if slices.Contains(step.args, flag) {
+			list = append(list, flag)
+		}
 	}
 	var listed bytes.Buffer
 	if err := r.goCommand(ctx, append(list, step.packages...), &listed, nil); err != nil {
