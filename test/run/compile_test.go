@@ -1,6 +1,8 @@
 package main
 
 import (
+	"bufio"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -89,6 +91,39 @@ func TestRunServesABookBeforeTheControllerIsCompiled(t *testing.T) {
 	}
 	if err := <-r.ended; err == nil || !strings.Contains(r.read(t), "run: interrupted\n") {
 		t.Errorf("it ended with %v:\n%s", err, r.read(t))
+	}
+	r.wantNothingLeft(t)
+}
+
+// TestRunLeavesNothingWhenNobodyReads: tee ends by the same Ctrl-C.
+func TestRunLeavesNothingWhenNobodyReads(t *testing.T) {
+	needControlPlane(t)
+	screen, write, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = write.Close() }()
+	r := &running{temporary: t.TempDir()}
+	cmd := exec.CommandContext(t.Context(), programOf(t))
+	cmd.Env = append(os.Environ(), "TMPDIR="+r.temporary, "GOTMPDIR=", "RUN=simulated", goThatFails(t, `tail -F "$GOTMPDIR/source.go" >"$GOTMPDIR/object.o" 2>&1; exit`))
+	cmd.Stdout, cmd.Stderr = write, write
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for lines := bufio.NewReader(screen); ; {
+		line, err := lines.ReadString('\n')
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.HasSuffix(line, waiting) {
+			break
+		}
+	}
+	if err := errors.Join(screen.Close(), cmd.Process.Signal(os.Interrupt)); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Wait(); err == nil || cmd.ProcessState.ExitCode() != 1 {
+		t.Errorf("it ended with %v", err)
 	}
 	r.wantNothingLeft(t)
 }

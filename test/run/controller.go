@@ -74,8 +74,8 @@ func (d *demo) takeOver(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if after != before {
-		return fmt.Errorf("the pods of hello should be those of before, %s, with as many restarts, but are %s", before, after)
+	if before == "" || after != before {
+		return fmt.Errorf("the pods of hello should be those of before, %q, with as many restarts, but are %q", before, after)
 	}
 	fmt.Println("  the book's pod is the one of before, and its containers weren't restarted")
 	return nil

@@ -69,7 +69,7 @@ func (d *demo) build(ctx context.Context) error {
 	return group.Wait()
 }
 
-// end ends what the steps have left running.
+// end ends what the steps have left running, and removes all files.
 func (d *demo) end() error {
 	if d.cluster != nil {
 		d.log.Printf("ending all of it")
@@ -77,7 +77,7 @@ func (d *demo) end() error {
 	for _, end := range slices.Backward(d.ending) {
 		end()
 	}
-	err := os.RemoveAll(d.temporary)
+	err := build.RemoveAll(d.temporary)
 	if d.cluster == nil {
 		return err
 	}

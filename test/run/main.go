@@ -58,7 +58,7 @@ func run(log build.Log) (err error) {
 	if d.repository, err = build.Repository(); err != nil {
 		return err
 	}
-	if d.temporary, err = os.MkdirTemp(os.Getenv("GOTMPDIR"), "markdown-view-run-"); err != nil {
+	if d.temporary, err = build.MkdirTemp("markdown-view-run-"); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, d.end()) }()

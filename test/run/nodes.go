@@ -95,7 +95,8 @@ func (d *demo) startNode(ctx context.Context) error {
 	var c *cluster.Cluster
 	group, starting := errgroup.WithContext(ctx)
 	group.Go(func() error {
-		if err := d.shell(starting, "make --no-print-directory bin/mdbook"); err != nil {
+		// Simulated nodes need it, too, if there is no real one.
+		if err := d.shell(ctx, "make --no-print-directory bin/mdbook"); err != nil {
 			return fmt.Errorf("the viewers' image needs mdBook: %w", err)
 		}
 		return nil
@@ -109,7 +110,9 @@ func (d *demo) startNode(ctx context.Context) error {
 	err := group.Wait()
 	if err == nil {
 		d.log.Printf("giving the node mdBook in an image, by the names that the examples have")
-		err = viewerimage.Push(ctx, c, d.mdbook(), images...)
+		pushing, cancel := context.WithTimeout(ctx, nodeTimeout)
+		defer cancel()
+		err = viewerimage.Push(pushing, c, d.mdbook(), images...)
 	}
 	if err != nil && c != nil {
 		return errors.Join(err, c.Stop())

@@ -130,7 +130,7 @@ func start(t *testing.T, program string, env ...string) *running {
 	t.Helper()
 	r := &running{temporary: t.TempDir(), screen: filepath.Join(t.TempDir(), "screen"), ended: make(chan error, 1)}
 	cmd := exec.CommandContext(t.Context(), program)
-	cmd.Env = append(append(os.Environ(), "TMPDIR="+r.temporary), env...)
+	cmd.Env = append(append(os.Environ(), "TMPDIR="+r.temporary, "GOTMPDIR="), env...)
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.WaitDelay = time.Minute
 	screen, err := os.Create(r.screen)

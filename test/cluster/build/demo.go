@@ -2,6 +2,8 @@ package build
 
 import (
 	"context"
+	"errors"
+	"os"
 	"path/filepath"
 
 	"golang.org/x/sync/errgroup"
@@ -55,7 +57,12 @@ func Controller(ctx context.Context, folder string, log Log) error {
 		return err
 	}
 	r := recipe{name: "controller", module: repository, background: true}
-	return r.runStep(ctx, folder, compiling("./controller", r.name), log)
+	err = r.runStep(ctx, folder, compiling("./controller", r.name), log)
+	if err != nil {
+		// Half of a program is up to date, as Go sees it: the mark of what it was built of comes first.
+		err = errors.Join(err, os.RemoveAll(filepath.Join(folder, r.name)))
+	}
+	return err
 }
 
 // Quickly is a flag of go build that leaves out optimization, and what debuggers need. That

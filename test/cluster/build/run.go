@@ -11,6 +11,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 )
@@ -49,6 +50,9 @@ func Interruptible() (context.Context, context.CancelFunc) {
 	if !signal.Ignored(syscall.SIGHUP) {
 		signals = append(signals, syscall.SIGHUP)
 	}
+	// Nobody may read the output any more, as when tee ended by the same Ctrl-C. That is an error
+	// of the next write then, where Go would end the program with all that it has left.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	return signal.NotifyContext(context.Background(), signals...)
 }
 
@@ -101,11 +105,11 @@ func (r recipe) runStep(ctx context.Context, bin string, step step, log Log) err
 // error, which with `go build -v` names a package.
 func (r recipe) goCommand(ctx context.Context, args []string, stdout io.Writer, work *work) (err error) {
 	// Go doesn't remove its temporary files when it is interrupted.
-	temporary, err := os.MkdirTemp(os.Getenv("GOTMPDIR"), "markdown-view-go-")
+	temporary, err := MkdirTemp("markdown-view-go-")
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, removeAll(temporary)) }()
+	defer func() { err = errors.Join(err, RemoveAll(temporary)) }()
 	cmd := r.command(ctx, args)
 	cmd.Env = append(append(os.Environ(), environment...), "GOTMPDIR="+temporary)
 	cmd.Stdout = stdout
@@ -146,8 +150,22 @@ func (r recipe) command(ctx context.Context, args []string) *exec.Cmd {
 	return cmd
 }
 
-// removeAll removes a folder, in which compilers that are about to end may still write.
-func removeAll(folder string) error {
+// goTemporary is where Go's settings have its temporary files; empty if they don't say.
+var goTemporary = sync.OnceValue(func() string {
+	out, err := exec.CommandContext(context.Background(), "go", "env", "GOTMPDIR").Output()
+	if err != nil {
+		return "" // the command that follows says why
+	}
+	return strings.TrimSpace(string(out))
+})
+
+// MkdirTemp makes a folder for Go's temporary files (GOTMPDIR), where Go would make one.
+func MkdirTemp(pattern string) (string, error) {
+	return os.MkdirTemp(goTemporary(), pattern)
+}
+
+// RemoveAll removes a folder, in which compilers that are about to end may still write.
+func RemoveAll(folder string) error {
 	const patience = 5 * time.Second
 	for deadline := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
 		if err := os.RemoveAll(folder); err == nil || time.Now().After(deadline) {

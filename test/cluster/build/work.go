@@ -47,7 +47,7 @@ func (r recipe) estimate(ctx context.Context, step step, log Log) (*work, error)
 	}
 	// Listing needs the sources, so it fetches exactly the modules that are
 	// compiled; `go mod download` would fetch all that go.mod mentions.
-	defer time.AfterFunc(3*time.Second, func() { log.Printf("%s: fetching modules", r.name) }).Stop()
+	defer every(heartbeat, func() { log.Printf("%s: fetching modules", r.name) })()
 	// Embedded files are asked for because without them Stale isn't right.
 	list := []string{"list", "-deps", "-json=ImportPath,Dir,GoFiles,Deps,EmbedFiles,Stale"}
 	for _, flag := range []string{"-trimpath", Quickly} {
