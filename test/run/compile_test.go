@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"os"
 	"os/exec"
@@ -57,9 +58,8 @@ func TestAllIsCompiledAlike(t *testing.T) {
 	}
 }
 
-// goThatFails returns a folder for PATH, with a Go that runs a command instead of compiling the
-// controller.
-func goThatFails(t *testing.T, instead string) string {
+// goThat returns PATH with a Go that runs a command instead of compiling the controller.
+func goThat(t *testing.T, instead string) string {
 	t.Helper()
 	program, err := exec.LookPath("go")
 	if err != nil {
@@ -78,7 +78,7 @@ const waiting = "] waiting for the controller to be compiled\n"
 
 func TestRunServesABookBeforeTheControllerIsCompiled(t *testing.T) {
 	needControlPlane(t)
-	r := start(t, programOf(t), "RUN=simulated", goThatFails(t, `tail -F "$GOTMPDIR/source.go" >"$GOTMPDIR/object.o" 2>&1; exit`))
+	r := start(t, programOf(t), "RUN=simulated", goThat(t, `tail -F "$GOTMPDIR/source.go" >"$GOTMPDIR/object.o" 2>&1; exit`))
 	text := r.await(t, waiting)
 	if repository, err := build.Repository(); err != nil {
 		t.Error(err)
@@ -104,8 +104,10 @@ func TestRunLeavesNothingWhenNobodyReads(t *testing.T) {
 	}
 	defer func() { _ = write.Close() }()
 	r := &running{temporary: t.TempDir()}
-	cmd := exec.CommandContext(t.Context(), programOf(t))
-	cmd.Env = append(os.Environ(), "TMPDIR="+r.temporary, "GOTMPDIR=", "RUN=simulated", goThatFails(t, `tail -F "$GOTMPDIR/source.go" >"$GOTMPDIR/object.o" 2>&1; exit`))
+	ctx, cancel := context.WithTimeout(t.Context(), limit)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, programOf(t))
+	cmd.Env = append(os.Environ(), "TMPDIR="+r.temporary, "GOTMPDIR=", "RUN=simulated", goThat(t, `tail -F "$GOTMPDIR/source.go" >"$GOTMPDIR/object.o" 2>&1; exit`))
 	cmd.Stdout, cmd.Stderr = write, write
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -131,7 +133,7 @@ func TestRunLeavesNothingWhenNobodyReads(t *testing.T) {
 func TestRunSaysWhyTheControllerCannotBeCompiled(t *testing.T) {
 	needControlPlane(t)
 	const why = "controller/main.go:1:1: syntax error"
-	r := start(t, programOf(t), "RUN=simulated", goThatFails(t, "echo '"+why+"' >&2; exit 1"))
+	r := start(t, programOf(t), "RUN=simulated", goThat(t, "echo '"+why+"' >&2; exit 1"))
 	err := <-r.ended
 	if text := r.read(t); err == nil || !strings.Contains(text, "run: waiting for the controller to be compiled: go build ") || !strings.Contains(text, why) {
 		t.Errorf("it ended with %v, and says:\n%s", err, text)

@@ -44,6 +44,7 @@ type demo struct {
 	ending []func()
 }
 
+// buildFunction builds what makes the first book.
 const buildFunction = "CGO_ENABLED=0 go build '" + build.Quickly + "' -ldflags '-s -w' -o " + productPrograms + "/ ./fn"
 
 // build builds or downloads what isn't there yet, at the same time, but for the controller and

@@ -1,6 +1,7 @@
 package apply
 
 import (
+	"crypto/rand"
 	"fmt"
 	"strings"
 	"testing"
@@ -54,6 +55,34 @@ func TestPackedObjectIsAllThereWhenUnpacked(t *testing.T) {
 				t.Error(diff)
 			}
 		})
+	}
+}
+
+// TestLargeObjectsArePackedWhole: anyone may write a Deployment of a megabyte, of what can't be
+// compressed, or of the same again and again, also beyond what a dictionary reaches.
+func TestLargeObjectsArePackedWhole(t *testing.T) {
+	f := newFixture(t)
+	f.applied()
+	for _, bytes := range []int{1, 64<<10 - 1, 64 << 10, 1 << 20} {
+		noise := make([]byte, bytes)
+		_, _ = rand.Read(noise) // it never fails
+		for kind, content := range map[string]string{"noise": string(noise), "the same": strings.Repeat("a", bytes), "the same words": strings.Repeat("mdbook serve ", bytes/13+1)} {
+			t.Run(fmt.Sprintf("%d bytes of %s", bytes, kind), func(t *testing.T) {
+				d := fakecluster.Get(f.Cluster, &appsv1.Deployment{}, "docs", "viewer-docs")
+				d.Spec.Template.Annotations["large"] = content
+				want := d.DeepCopy()
+				Compact(want)
+				Pack(d)
+				f.Must(unpack(d))
+				if d.Spec.Template.Annotations["large"] != content {
+					t.Error("it isn't what it was")
+				}
+				d.Spec.Template.Annotations["large"], want.Spec.Template.Annotations["large"] = "", ""
+				if diff := cmp.Diff(want, d); diff != "" {
+					t.Error(diff)
+				}
+			})
+		}
 	}
 }
 

@@ -46,7 +46,7 @@ func demo(ctx context.Context, folder string, log Log) error {
 		return err
 	}
 	r := recipe{name: "demo", module: filepath.Join(repository, "test")}
-	return r.runStep(ctx, folder, compiling("./run", r.name), log)
+	return r.runStep(ctx, folder, quickStep("./run", r.name), log)
 }
 
 // Controller builds the product's controller into a folder, which takes a minute where Go has
@@ -57,24 +57,22 @@ func Controller(ctx context.Context, folder string, log Log) error {
 		return err
 	}
 	r := recipe{name: "controller", module: repository, background: true}
-	err = r.runStep(ctx, folder, compiling("./controller", r.name), log)
-	if err != nil {
-		// Half of a program is up to date, as Go sees it: the mark of what it was built of comes first.
-		err = errors.Join(err, os.RemoveAll(filepath.Join(folder, r.name)))
-	}
-	return err
+	return wholeOrNone(filepath.Join(folder, r.name), func() error {
+		return r.runStep(ctx, folder, quickStep("./controller", r.name), log)
+	})
 }
 
-// Quickly is a flag of go build that leaves out optimization, and what debuggers need. That
-// takes two thirds of the processor time: make run compiles hundreds of packages before it
-// shows anything. Go has them twice then, as they are tested and so.
-const Quickly = "-gcflags=all=-N -l -dwarf=false"
-
-// compiling makes a program quickly.
-func compiling(main, program string) step {
-	return step{
-		what:     "compiling",
-		packages: []string{main},
-		args:     []string{"build", "-v", "-buildvcs=false", Quickly, "-ldflags", "-s -w", "-o", "${BIN}/" + program, main},
+// wholeOrNone removes a program that was written to while building it failed. Half of one is up
+// to date, as Go sees it: the mark of what it was built of comes first.
+func wholeOrNone(program string, build func() error) error {
+	before, _ := os.Stat(program) // nil if there is none
+	err := build()
+	if err == nil {
+		return nil
 	}
+	after, statErr := os.Stat(program)
+	if statErr != nil || os.SameFile(before, after) && after.ModTime().Equal(before.ModTime()) {
+		return err
+	}
+	return errors.Join(err, os.Remove(program))
 }
