@@ -36,13 +36,14 @@ help: ## Show this help.
 environment:
 	@tools/environment.sh
 
-# What the pods run on: node, simulated, or empty, which is node where that can be had.
+# What the pods run on: kind, node, simulated, or empty, which is the first of these that can
+# be had. KIND_IMAGE is the image of kind's node, if not the one that kind takes.
 RUN ?=
 
 # What is built here is compiled with the flags that all of it is (TestAllIsCompiledAlike).
 .PHONY: run
-run: environment ## Show function and controller at work on a control plane of its own, until Ctrl-C. RUN=node|simulated chooses. Downloads or builds Kubernetes, the first time.
-	@case '$(RUN)' in '' | node | simulated) ;; *) echo 'RUN=$(RUN): it may be node or simulated, or unset, which takes node where that can be had' >&2; exit 1 ;; esac
+run: environment ## Show function and controller at work on a control plane of its own, until Ctrl-C. RUN=kind|node|simulated chooses. Downloads or builds Kubernetes, the first time.
+	@case '$(RUN)' in '' | kind | node | simulated) ;; *) echo 'RUN=$(RUN): it may be kind, node or simulated, or unset, which takes the first of these that can be had' >&2; exit 1 ;; esac
 	@go -C test build '-gcflags=all=-N -l -dwarf=false' -ldflags '-s -w' -o "$(CURDIR)/bin/run/" ./cluster/cmd/build
 	@cd test && "$(CURDIR)/bin/run/build" run "$(CURDIR)/bin/run"
 	@cd test && RUN='$(RUN)' exec "$(CURDIR)/bin/run/demo"

@@ -55,6 +55,7 @@ type Cluster struct {
 	bin        string
 	authority  *pki.Authority
 	supervisor *supervise.Supervisor // nil: somebody else's cluster
+	attached   bool                  // somebody else's cluster too, with processes beside it
 	address    string                // the API server's
 	port       int
 	network    network // of a real node

@@ -1,12 +1,19 @@
 package cluster
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"os/exec"
+	"path/filepath"
+	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/clientcmd"
 
+	"github.com/zoetrope/markdown-view/test/cluster/build"
 	"github.com/zoetrope/markdown-view/test/cluster/internal/pki"
+	"github.com/zoetrope/markdown-view/test/cluster/supervise"
 )
 
 // Feature is what a test may need and not every cluster has. One that Start
@@ -39,6 +46,12 @@ func (c *Cluster) Supports(feature Feature) error {
 			return nil
 		}
 		return fmt.Errorf("needs %s, which an existing cluster (USE_EXISTING_CLUSTER) doesn't have", feature)
+	}
+	if c.attached {
+		if feature == Controllers || feature == Faults {
+			return nil
+		}
+		return fmt.Errorf("needs %s, which a cluster that was there before doesn't have", feature)
 	}
 	if feature == Node && !c.options.RealNode {
 		return fmt.Errorf("needs %s, which wasn't asked for", feature)
@@ -90,4 +103,37 @@ func useExisting(options Options) (*Cluster, error) {
 		clients:    clients,
 		authority:  authority,
 	}, nil
+}
+
+// Attach adds to a cluster that is there, whose administrator a kubeconfig has, a folder and
+// processes of its own. Stop ends these, and leaves the cluster. The folder of programs is that
+// of the kubectl on PATH. Options but Folder and Log mean nothing.
+func Attach(ctx context.Context, kubeconfig string, options Options) (*Cluster, error) {
+	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
+	if err != nil {
+		return nil, err
+	}
+	config.QPS = -1
+	kubectl, err := exec.LookPath("kubectl")
+	if err != nil {
+		return nil, err
+	}
+	c := &Cluster{
+		Config: config, Kubeconfig: kubeconfig,
+		options: options, began: time.Now(), bin: filepath.Dir(kubectl), attached: true, components: map[string]*Component{},
+	}
+	if c.clients, err = newClients(config); err != nil {
+		return nil, err
+	}
+	program, err := build.Supervisor(ctx, options.Log)
+	if err != nil {
+		return nil, err
+	}
+	if c.supervisor, err = supervise.Launch(program, options.Folder); err != nil {
+		return nil, err
+	}
+	if err := errors.Join(c.Ready(ctx), c.WaitNamespace(ctx, metav1.NamespaceDefault)); err != nil {
+		return nil, errors.Join(err, c.Stop())
+	}
+	return c, nil
 }

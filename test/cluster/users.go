@@ -17,7 +17,7 @@ import (
 // its own; in an existing cluster, whose authority isn't at hand, the
 // administrator impersonates it.
 func (c *Cluster) User(name string, groups ...string) (*rest.Config, error) {
-	if c.supervisor != nil {
+	if c.supervisor != nil && !c.attached {
 		return c.certified(name, groups...)
 	}
 	config := rest.CopyConfig(c.Config)

@@ -37,9 +37,12 @@ type demo struct {
 	compiling  *compilation
 	controller *cluster.Component // nil until it runs
 	nodes      nodes
-	bin        string // the first folder on the steps' PATH
+	otherNodes []nodes // what is taken if those don't start
+	bin        string  // the first folder on the steps' PATH
 	book       book
 	unwatch    func() // ends what watch has begun
+	// kubeconfig and kindCluster are those of a cluster of kind; empty without one.
+	kubeconfig, kindCluster string
 	// ending ends what the steps have left running, in reverse order.
 	ending []func()
 }
@@ -51,10 +54,12 @@ const buildFunction = "CGO_ENABLED=0 go build '" + build.Quickly + "' -ldflags '
 // kustomize: the first book doesn't need them.
 func (d *demo) build(ctx context.Context) error {
 	commands := []string{buildFunction}
-	cached := []func(context.Context, build.Log) (string, error){build.ControlPlane, build.Supervisor}
-	if d.nodes.kind == realNode {
-		cached = append(cached, build.Crane)
-	} else {
+	cached := []func(context.Context, build.Log) (string, error){build.Supervisor}
+	switch d.nodes.kind {
+	case realNode:
+		cached = append(cached, build.ControlPlane, build.Crane)
+	case simulatedNodes:
+		cached = append(cached, build.ControlPlane)
 		commands = append(commands, buildPreview)
 	}
 	group, ctx := errgroup.WithContext(ctx)
@@ -78,11 +83,10 @@ func (d *demo) end() error {
 	for _, end := range slices.Backward(d.ending) {
 		end()
 	}
-	err := build.RemoveAll(d.temporary)
 	if d.cluster == nil {
-		return err
+		return build.RemoveAll(d.temporary)
 	}
-	err = errors.Join(err, d.cluster.Stop())
+	err := errors.Join(d.cluster.Stop(), d.deleteKind(), build.RemoveAll(d.temporary))
 	d.log.Printf("nothing is left")
 	return err
 }
@@ -120,10 +124,12 @@ func (d *demo) buildKustomize(ctx context.Context) error {
 }
 
 func (d *demo) applyBuilt(ctx context.Context) error {
-	return d.shell(ctx,
-		"kubectl create namespace operations",
-		"kustomize build examples/controller | kubectl apply -f -",
-	)
+	const build, apply = "kustomize build examples/controller | ", "kubectl apply -f -"
+	command := build + apply
+	if d.nodes.kind == kindNode { // which pulls from the real registries
+		command = build + "sed s,registry.example.com/mirror/,peaceiris/, | " + apply
+	}
+	return d.shell(ctx, "kubectl create namespace operations", command)
 }
 
 func (d *demo) applyGenerated(ctx context.Context) error {
@@ -211,6 +217,9 @@ func (d *demo) command(ctx context.Context, command string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, "bash", "-o", "pipefail", "-c", command)
 	cmd.Dir = d.repository
 	cmd.Env = append(os.Environ(), "GOTMPDIR="+d.temporary)
+	if d.kubeconfig != "" {
+		cmd.Env = append(cmd.Env, "KUBECONFIG="+d.kubeconfig)
+	}
 	if d.cluster != nil {
 		cmd.Env = append(cmd.Env, "KUBECONFIG="+d.cluster.Kubeconfig, "PATH="+d.bin+string(os.PathListSeparator)+os.Getenv("PATH"))
 	}

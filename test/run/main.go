@@ -1,6 +1,6 @@
 // Command run is `make run`, a newcomer's first command. It shows the product at work: it
-// starts a control plane, with a real node where there can be one and simulated ones
-// otherwise, and has the function make a book there. Then it starts the controller, which was
+// starts a control plane, with a real node where there can be one, by kind or by itself, and
+// simulated ones otherwise, and has the function make a book there. Then it starts the controller, which was
 // compiled meanwhile, and takes that book over; applies more examples, breaks one and shows
 // the repair, and leaves everything up until it is interrupted. Nothing is left then.
 //
@@ -52,9 +52,11 @@ func run(log build.Log) (err error) {
 		return errors.New("USE_EXISTING_CLUSTER is set, but this starts a control plane of its own: unset it")
 	}
 	d := &demo{log: log}
-	if d.nodes, err = choose(os.Getenv("RUN"), impossible()); err != nil {
+	possible, err := choose(os.Getenv("RUN"), impossible)
+	if err != nil {
 		return err
 	}
+	d.nodes, d.otherNodes = possible[0], possible[1:]
 	if d.repository, err = build.Repository(); err != nil {
 		return err
 	}
@@ -94,7 +96,7 @@ func (d *demo) show(ctx context.Context) error {
 		{title: "applying what the function makes of a MarkdownView, for which no controller is needed: examples/inline", do: d.applyRendered},
 	}
 	switch {
-	case d.nodes.kind == realNode:
+	case d.nodes.real():
 		steps = append(steps, step{title: "connecting to its book", do: d.forward})
 	case d.mdbook() != "":
 		steps = append(steps, step{title: "serving its book on this machine", do: d.serve})

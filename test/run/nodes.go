@@ -18,6 +18,7 @@ import (
 
 // What RUN may be: the kind of nodes that the pods run on.
 const (
+	kindNode       = "kind"
 	realNode       = "node"
 	simulatedNodes = "simulated"
 )
@@ -30,40 +31,60 @@ const nodeTimeout = 3 * time.Minute
 // registry from its own.
 var images = []string{generator.DefaultViewerImage, "peaceiris/mdbook:v0.5.3", "mirror/mdbook:v0.5.4"}
 
-// nodes is what was chosen, and why.
-type nodes struct {
-	kind, why string
-	// asked means that nothing else will do.
-	asked bool
-}
+// nodes are those that may be taken, and why.
+type nodes struct{ kind, why string }
 
-// choose returns what RUN asks for, or else a real node where there can be one: it is up in
-// seconds, too. impossible says why there can't be one; empty means that it can.
-func choose(asked, impossible string) (nodes, error) {
-	switch {
-	case asked == simulatedNodes:
-		return nodes{simulatedNodes, "RUN asks for them", true}, nil
-	case asked == realNode && impossible == "":
-		return nodes{realNode, "RUN asks for it", true}, nil
-	case asked == realNode:
-		return nodes{}, fmt.Errorf("RUN=node can't be had here: %s", impossible)
-	case asked != "":
-		return nodes{}, fmt.Errorf("RUN=%s: it may be node or simulated, or unset, which takes node where that can be had", asked)
-	case impossible != "":
-		return nodes{simulatedNodes, "a real node can't be had here: " + impossible, false}, nil
-	}
-	return nodes{realNode, "this is root on Linux with containerd; RUN=simulated needs neither", false}, nil
-}
+// real reports whether they run containers.
+func (n nodes) real() bool { return n.kind != simulatedNodes }
 
 func (n nodes) String() string {
-	if n.kind == realNode {
+	switch n.kind {
+	case kindNode:
+		return "a node of kind: " + n.why
+	case realNode:
 		return "a real node, in namespaces of its own: " + n.why
 	}
 	return "simulated nodes: " + n.why
 }
 
-// impossible says in a line why there can't be a real node here; empty means that there can.
-func impossible() string {
+// choose returns what RUN asks for, and only that, or else what can be had, the one to begin
+// with first, and then what is taken if that doesn't start. impossible says why there can't be
+// one of a kind; empty means that it can.
+func choose(asked string, impossible func(kind string) string) ([]nodes, error) {
+	switch asked {
+	case "":
+	case simulatedNodes:
+		return []nodes{{asked, "RUN asks for them"}}, nil
+	case kindNode, realNode:
+		if why := impossible(asked); why != "" {
+			return nil, fmt.Errorf("RUN=%s can't be had here: %s", asked, why)
+		}
+		return []nodes{{asked, "RUN asks for it"}}, nil
+	default:
+		return nil, fmt.Errorf("RUN=%s: it may be kind, node or simulated, or unset, which takes the first of these that can be had", asked)
+	}
+	var possible []nodes
+	why := map[string]string{}
+	for _, may := range []nodes{
+		{kindNode, "kind and a container engine are here; RUN=node and RUN=simulated need neither"},
+		{realNode, "this is root on Linux with containerd; RUN=simulated needs neither"},
+	} {
+		if why[may.kind] = impossible(may.kind); why[may.kind] == "" {
+			possible = append(possible, may)
+		}
+	}
+	simulated := nodes{simulatedNodes, "real ones don't start here"}
+	if len(possible) == 0 {
+		simulated.why = "a real one can't be had here: " + why[realNode] + "; nor one of kind: " + why[kindNode]
+	}
+	return append(possible, simulated), nil
+}
+
+// impossible says in a line why there can't be real nodes of a kind here; empty means that there can.
+func impossible(kind string) string {
+	if kind == kindNode {
+		return noKind()
+	}
 	if assets := os.Getenv("KUBEBUILDER_ASSETS"); assets != "" {
 		return fmt.Sprintf("KUBEBUILDER_ASSETS (%s) has no kubelet", assets)
 	}
@@ -73,18 +94,29 @@ func impossible() string {
 	return ""
 }
 
-// start starts the cluster with the nodes that were chosen, and falls back to simulated ones
-// if that may be.
+// start starts the cluster with the nodes that were chosen, or else with the next that may be.
 func (d *demo) start(ctx context.Context) error {
-	if d.nodes.kind == realNode {
-		err := d.startNode(ctx)
-		if err == nil || ctx.Err() != nil || d.nodes.asked {
+	for {
+		err := d.startWith(ctx)
+		if err == nil || ctx.Err() != nil || len(d.otherNodes) == 0 {
 			return err
 		}
-		d.log.Printf("there is no real node, so simulated ones are taken: %v", err)
-		d.nodes = nodes{kind: simulatedNodes}
+		d.log.Printf("  that doesn't start: %v", err)
+		d.nodes, d.otherNodes = d.otherNodes[0], d.otherNodes[1:]
+		d.log.Printf("so pods run on %s", d.nodes)
+		if err := d.build(ctx); err != nil {
+			return err
+		}
 	}
-	var err error
+}
+
+func (d *demo) startWith(ctx context.Context) (err error) {
+	switch d.nodes.kind {
+	case kindNode:
+		return d.startKind(ctx)
+	case realNode:
+		return d.startNode(ctx)
+	}
 	d.cluster, err = cluster.Start(ctx, cluster.Options{Nodes: 2, Log: d.log})
 	return err
 }
@@ -125,7 +157,7 @@ func (d *demo) startNode(ctx context.Context) error {
 func (d *demo) podsAre() string {
 	const simulated = "The nodes are simulated: pods \"run\" as soon as they are scheduled. "
 	switch {
-	case d.nodes.kind == realNode:
+	case d.nodes.real():
 		return "The pods are real: kubectl get pods -A. Those of hello serve their book here:\n" + d.book.address
 	case d.book == (book{}):
 		return simulated + fetchIt

@@ -14,6 +14,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -29,9 +30,9 @@ func TestRun(t *testing.T) {
 	program := programOf(t)
 	t.Run("on simulated nodes", func(t *testing.T) {
 		// Nothing is asked for, and a real node can't be had, or doesn't start.
-		r := start(t, program, "RUN=", "PATH="+brokenContainerd(t)+string(os.PathListSeparator)+os.Getenv("PATH"))
+		r := start(t, program, "RUN=", pathWithBroken(t, "kind", "containerd"))
 		text := r.awaitReady(t)
-		if why := "there is no real node, so simulated ones are taken: "; impossible() == "" && !strings.Contains(text, why) {
+		if why := "so pods run on simulated nodes: real ones don't start here\n"; impossible(realNode) == "" && !strings.Contains(text, why) {
 			t.Errorf("the screen doesn't say %q:\n%s", why, text)
 		}
 		checkScreen(t, text)
@@ -39,53 +40,87 @@ func TestRun(t *testing.T) {
 		r.interrupt(t, checkCluster(t, text))
 	})
 	t.Run("on a real node", func(t *testing.T) {
-		if why := impossible(); why != "" {
+		if why := impossible(realNode); why != "" {
 			t.Skip(why)
 		}
-		r := start(t, program, "RUN=") // what is taken by itself
-		text := r.awaitReady(t)
-		checkScreen(t, text)
-		address := bookAt(t, text, `serve their book here:\n(http://\S+)`)
-		checkPage(t, address, "Hello", "run-node.png")
-		// kubectl port-forward ends with the pod that it has chosen.
-		change := `kubectl patch mdview hello --type=merge --patch='{"spec":{"markdowns":{"hello.md":"# Changed\n"}}}'`
-		if out, err := shell(t.Context(), text, change); err != nil {
-			t.Fatalf("%v\n%s", err, out)
-		}
-		checkPage(t, address, "Changed", "run-node-changed.png")
-		r.interrupt(t, checkCluster(t, text))
+		r := start(t, program, "RUN=", pathWithBroken(t, "kind")) // what is taken by itself without kind
+		checkRealPods(t, r, realNode)
 	})
+	t.Run("on a node of kind", func(t *testing.T) {
+		if why := impossible(kindNode); why != "" {
+			t.Skip(why)
+		}
+		before := clustersOfKind(t)
+		r := start(t, program, "RUN=") // what is taken by itself
+		checkRealPods(t, r, kindNode)
+		if after := clustersOfKind(t); after != before {
+			t.Errorf("kind has the clusters %q, and had %q", after, before)
+		}
+	})
+}
+
+// checkRealPods checks all that is shown with real pods, and that a book follows a change.
+func checkRealPods(t *testing.T, r *running, kind string) {
+	t.Helper()
+	text := r.awaitReady(t)
+	checkScreen(t, text)
+	address := bookAt(t, text, `serve their book here:\n(http://\S+)`)
+	checkPage(t, address, "Hello", "run-"+kind+".png")
+	// kubectl port-forward ends with the pod that it has chosen.
+	change := `kubectl patch mdview hello --type=merge --patch='{"spec":{"markdowns":{"hello.md":"# Changed\n"}}}'`
+	if out, err := shell(t.Context(), text, change); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	checkPage(t, address, "Changed", "run-"+kind+"-changed.png")
+	r.interrupt(t, checkCluster(t, text))
+}
+
+func clustersOfKind(t *testing.T) string {
+	t.Helper()
+	out, err := exec.CommandContext(t.Context(), "kind", "get", "clusters").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(out)
 }
 
 // TestRunSaysWhatRUNMayBe, at once.
 func TestRunSaysWhatRUNMayBe(t *testing.T) {
 	cmd := exec.CommandContext(t.Context(), programOf(t))
-	cmd.Env = append(os.Environ(), "RUN=kind")
+	cmd.Env = append(os.Environ(), "RUN=k3s")
 	out, err := cmd.CombinedOutput()
-	if want := "run: RUN=kind: it may be node or simulated, or unset, which takes node where that can be had\n"; err == nil || string(out) != want {
+	if want := "run: RUN=k3s: it may be kind, node or simulated, or unset, which takes the first of these that can be had\n"; err == nil || string(out) != want {
 		t.Errorf("it says %q, not %q: %v", out, want, err)
 	}
 }
 
 func TestChoose(t *testing.T) {
-	const cannot = "this is not root"
+	const notRoot, noEngine = "this is not root", "kind isn't on PATH"
+	var (
+		kind = nodes{kindNode, "kind and a container engine are here; RUN=node and RUN=simulated need neither"}
+		node = nodes{realNode, "this is root on Linux with containerd; RUN=simulated needs neither"}
+		rest = nodes{simulatedNodes, "real ones don't start here"}
+	)
 	for name, test := range map[string]struct {
 		asked      string
-		impossible string
-		want       nodes
+		kind, node string // why there can't be one
+		want       []nodes
 		err        string
 	}{
-		"nothing is asked for, and a real node can be had":   {"", "", nodes{realNode, "this is root on Linux with containerd; RUN=simulated needs neither", false}, ""},
-		"nothing is asked for, and a real node can't be had": {"", cannot, nodes{simulatedNodes, "a real node can't be had here: this is not root", false}, ""},
-		"simulated nodes, where a real one could be had":     {simulatedNodes, "", nodes{simulatedNodes, "RUN asks for them", true}, ""},
-		"a real node, where it can be had":                   {realNode, "", nodes{realNode, "RUN asks for it", true}, ""},
-		"a real node, where it can't be had":                 {realNode, cannot, nodes{}, "RUN=node can't be had here: this is not root"},
-		"something else, which is said before what can't be": {"nodes", cannot, nodes{}, "RUN=nodes: it may be node or simulated, or unset, which takes node where that can be had"},
-		"something else, even where everything could be had": {"Node", "", nodes{}, "RUN=Node: it may be node or simulated, or unset, which takes node where that can be had"},
+		"nothing is asked for, and all can be had":           {"", "", "", []nodes{kind, node, rest}, ""},
+		"nothing is asked for, and kind can't be had":        {"", noEngine, "", []nodes{node, rest}, ""},
+		"nothing is asked for, and only kind can be had":     {"", "", notRoot, []nodes{kind, rest}, ""},
+		"nothing is asked for, and no real one can be had":   {"", noEngine, notRoot, []nodes{{simulatedNodes, "a real one can't be had here: this is not root; nor one of kind: kind isn't on PATH"}}, ""},
+		"simulated nodes, where real ones could be had":      {simulatedNodes, "", "", []nodes{{simulatedNodes, "RUN asks for them"}}, ""},
+		"a real node, where it can be had":                   {realNode, "", "", []nodes{{realNode, "RUN asks for it"}}, ""},
+		"a real node, where it can't be had":                 {realNode, "", notRoot, nil, "RUN=node can't be had here: this is not root"},
+		"a node of kind, where it can be had":                {kindNode, "", notRoot, []nodes{{kindNode, "RUN asks for it"}}, ""},
+		"a node of kind, where it can't be had":              {kindNode, noEngine, "", nil, "RUN=kind can't be had here: kind isn't on PATH"},
+		"something else, even where everything could be had": {"Node", "", "", nil, "RUN=Node: it may be kind, node or simulated, or unset, which takes the first of these that can be had"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := choose(test.asked, test.impossible)
-			if got != test.want || err == nil && test.err != "" || err != nil && err.Error() != test.err {
+			got, err := choose(test.asked, func(kind string) string { return map[string]string{kindNode: test.kind, realNode: test.node}[kind] })
+			if !slices.Equal(got, test.want) || err == nil && test.err != "" || err != nil && err.Error() != test.err {
 				t.Errorf("got %v, %v; want %v, %q", got, err, test.want, test.err)
 			}
 		})
@@ -109,14 +144,16 @@ func programOf(t *testing.T) string {
 	return program
 }
 
-// brokenContainerd returns a folder with a containerd that ends at once.
-func brokenContainerd(t *testing.T) string {
+// pathWithBroken returns PATH with programs that end at once.
+func pathWithBroken(t *testing.T, programs ...string) string {
 	t.Helper()
 	folder := t.TempDir()
-	if err := os.WriteFile(filepath.Join(folder, "containerd"), []byte("#!/bin/sh\nexit 1\n"), 0o755); err != nil {
-		t.Fatal(err)
+	for _, name := range programs {
+		if err := os.WriteFile(filepath.Join(folder, name), []byte("#!/bin/sh\nexit 1\n"), 0o755); err != nil {
+			t.Fatal(err)
+		}
 	}
-	return folder
+	return "PATH=" + folder + string(os.PathListSeparator) + os.Getenv("PATH")
 }
 
 // running is the program while it runs.
