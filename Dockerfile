@@ -14,7 +14,7 @@ ARG TARGETOS
 ARG TARGETARCH
 ARG VERSION=dev
 RUN CGO_ENABLED=0 GOOS=${TARGETOS} GOARCH=${TARGETARCH} \
-    go build -trimpath -ldflags "-s -w -X main.version=${VERSION}" -o /image/ ./fn ./controller
+    go build -trimpath -pgo=controller/controller.pgo -ldflags "-s -w -X main.version=${VERSION}" -o /image/ ./fn ./controller
 
 FROM scratch
 # kustomize and kpt start the function with `--user nobody`, which fails in an

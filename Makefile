@@ -142,6 +142,12 @@ bench: $(if $(VIEWS),controlplane,build-fn bin/kustomize) ## Measure function an
 	go -C test run ./bench -results "$(CURDIR)/bench.json" \
 	  $(if $(VIEWS),-cluster-views $(VIEWS) -outage 5m,-fn "$(CURDIR)/bin/fn" -kustomize "$(CURDIR)/bin/kustomize" -book "$$book")
 
+.PHONY: profile
+profile: controlplane ## Renew the profile that releases are compiled by; takes ten minutes.
+	@rm -rf bin/profiles
+	go -C test run ./bench -cluster-views 1500 -per-namespace 75 -only converge -profiles "$(CURDIR)/bin/profiles"
+	cp bin/profiles/processor.pb.gz controller/controller.pgo
+
 # With KUBECONFIG the tests use that cluster; docs/e2e.md has the variables that
 # say which images it can pull.
 .PHONY: e2e

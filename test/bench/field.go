@@ -91,6 +91,9 @@ func (b *bench) inCluster() (err error) {
 	if f.Product, err = product.Install(ctx, c); err != nil {
 		return err
 	}
+	if err := buildReleased(ctx, f.Product); err != nil {
+		return err
+	}
 	limit, err := f.memoryLimit()
 	if err != nil {
 		return err
@@ -108,6 +111,12 @@ func (b *bench) inCluster() (err error) {
 		}
 	}
 	return nil
+}
+
+// buildReleased builds the controller by the profile that releases are compiled by.
+func buildReleased(ctx context.Context, p *product.Product, args ...string) error {
+	profile := filepath.Join(p.Repository, "controller", "controller.pgo")
+	return p.Build(ctx, append(args, "-pgo="+profile, "./controller")...)
 }
 
 // startCluster starts a control plane with simulated nodes.

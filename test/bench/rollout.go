@@ -119,7 +119,7 @@ func (b *bench) nextRelease(ctx context.Context, f *field) (*product.Product, er
 	}
 	next := *f.Product
 	next.Programs = b.path("next")
-	return &next, next.Build(ctx, "-overlay", b.path("next", "overlay.json"), "./controller")
+	return &next, buildReleased(ctx, &next, "-overlay", b.path("next", "overlay.json"))
 }
 
 // allRolledOut waits until the controller has looked at all views, and none waits or is

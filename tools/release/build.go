@@ -169,6 +169,9 @@ func (r *release) look(ctx context.Context, stderr io.Writer) error {
 	return nil
 }
 
+// pgoProfile is where the profile is that the programs are compiled by.
+const pgoProfile = "controller/controller.pgo"
+
 // compile builds the programs for a platform, as the Dockerfile does. What a person's
 // settings could change of them is set.
 func (r *release) compile(ctx context.Context, p platform) error {
@@ -181,6 +184,9 @@ func (r *release) compile(ctx context.Context, p platform) error {
 		return err
 	}
 	args := []string{"build", "-trimpath", "-buildvcs=false", "-ldflags", "-s -w -X main.version=" + r.version, "-o", folder + string(filepath.Separator)}
+	if _, err := os.Stat(filepath.Join(r.source, pgoProfile)); err == nil { // earlier releases had none
+		args = append(args, "-pgo="+pgoProfile)
+	}
 	for _, program := range programs {
 		args = append(args, "./"+program)
 	}

@@ -4,12 +4,15 @@ import (
 	"archive/tar"
 	"archive/zip"
 	"compress/gzip"
+	"debug/buildinfo"
 	"errors"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"runtime/debug"
+	"slices"
 	"strings"
 	"testing"
 
@@ -68,6 +71,13 @@ func TestArchivesHoldTheProgramAndTheLicense(t *testing.T) {
 		_ = archive.Close()
 		if runtime.GOOS+"/"+runtime.GOARCH != "linux/amd64" {
 			continue
+		}
+		info, err := buildinfo.ReadFile(filepath.Join(folder, program))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if byProfile := (debug.BuildSetting{Key: "-pgo", Value: filepath.Base(pgoProfile)}); !slices.Contains(info.Settings, byProfile) {
+			t.Errorf("%s isn't compiled by the profile: %v", program, info.Settings)
 		}
 		out, err := exec.CommandContext(t.Context(), filepath.Join(folder, program)).CombinedOutput()
 		if got := string(out); err != nil || got != program+" v1.2.3\n" {

@@ -53,6 +53,7 @@ func newProject(t *testing.T) string {
 	for name, text := range project {
 		writeFile(t, filepath.Join(folder, name), text)
 	}
+	writeFile(t, filepath.Join(folder, pgoProfile), readFile(t, filepath.Join("..", ".."), pgoProfile))
 	for _, args := range [][]string{{"init", "--quiet"}, {"add", "--all"}, {"commit", "--quiet", "--message=All"}} {
 		command := exec.CommandContext(t.Context(), "git", args...)
 		command.Dir = folder
