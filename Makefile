@@ -45,7 +45,7 @@ RUN ?=
 run: environment ## Show function and controller at work on a control plane of its own, until Ctrl-C. RUN=kind|node|simulated chooses. Downloads or builds Kubernetes, the first time.
 	@case '$(RUN)' in '' | kind | node | simulated) ;; *) echo 'RUN=$(RUN): it may be kind, node or simulated, or unset, which takes the first of these that can be had' >&2; exit 1 ;; esac
 	@go -C test build '-gcflags=all=-N -l -dwarf=false' -ldflags '-s -w' -o "$(CURDIR)/bin/run/" ./cluster/cmd/build
-	@cd test && "$(CURDIR)/bin/run/build" run "$(CURDIR)/bin/run"
+	@cd test && RUN='$(RUN)' "$(CURDIR)/bin/run/build" run "$(CURDIR)/bin/run"
 	@cd test && RUN='$(RUN)' exec "$(CURDIR)/bin/run/demo"
 
 ##@ Development

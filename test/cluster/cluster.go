@@ -169,6 +169,9 @@ func (c *Cluster) Stop() error {
 	if err := errors.Join(c.keepLogs(), c.supervisor.Close()); err != nil {
 		return fmt.Errorf("stopping the cluster: %w", err)
 	}
+	if c.attached {
+		return nil
+	}
 	c.options.Log.Printf("the cluster has stopped in %.1fs", time.Since(began).Seconds())
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"time"
@@ -105,6 +106,9 @@ func useExisting(options Options) (*Cluster, error) {
 	}, nil
 }
 
+// attachTimeout is how long a cluster that is there has until it answers.
+const attachTimeout = time.Minute
+
 // Attach adds to a cluster that is there, whose administrator a kubeconfig has, a folder and
 // processes of its own. Stop ends these, and leaves the cluster. The folder of programs is that
 // of the kubectl on PATH. Options but Folder and Log mean nothing.
@@ -132,8 +136,21 @@ func Attach(ctx context.Context, kubeconfig string, options Options) (*Cluster, 
 	if c.supervisor, err = supervise.Launch(program, options.Folder); err != nil {
 		return nil, err
 	}
-	if err := errors.Join(c.Ready(ctx), c.WaitNamespace(ctx, metav1.NamespaceDefault)); err != nil {
-		return nil, errors.Join(err, c.Stop())
+	if err := c.attach(ctx); err != nil {
+		return nil, errors.Join(fmt.Errorf("the cluster at %s: %w", config.Host, err), c.Stop())
 	}
 	return c, nil
+}
+
+// attach waits until the cluster can be used, if its API server is reached from here.
+func (c *Cluster) attach(ctx context.Context) error {
+	if err := os.Mkdir(filepath.Join(c.Folder(), "logs"), 0o700); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, attachTimeout)
+	defer cancel()
+	if err := c.Ready(ctx); err != nil {
+		return err
+	}
+	return c.WaitNamespace(ctx, metav1.NamespaceDefault)
 }

@@ -83,11 +83,14 @@ func (d *demo) end() error {
 	for _, end := range slices.Backward(d.ending) {
 		end()
 	}
-	if d.cluster == nil {
-		return build.RemoveAll(d.temporary)
+	var err error
+	if d.cluster != nil {
+		err = d.cluster.Stop()
 	}
-	err := errors.Join(d.cluster.Stop(), d.deleteKind(), build.RemoveAll(d.temporary))
-	d.log.Printf("nothing is left")
+	err = errors.Join(err, d.deleteKind(), build.RemoveAll(d.temporary))
+	if d.cluster != nil && err == nil {
+		d.log.Printf("nothing is left")
+	}
 	return err
 }
 
@@ -201,13 +204,20 @@ func (d *demo) repaired(ctx context.Context) error {
 // shows them with what they print.
 func (d *demo) shell(ctx context.Context, commands ...string) error {
 	for _, command := range commands {
-		fmt.Println("  $ " + command)
-		cmd := d.command(ctx, command)
-		out := &indented{}
-		cmd.Stdout, cmd.Stderr = out, out
-		if err := cmd.Run(); err != nil {
-			return fmt.Errorf("%s: %w", command, err)
+		if err := shown(d.command(ctx, command), command); err != nil {
+			return err
 		}
+	}
+	return nil
+}
+
+// shown runs a command, and shows it with what it prints.
+func shown(cmd *exec.Cmd, command string) error {
+	fmt.Println("  $ " + command)
+	out := &indented{}
+	cmd.Stdout, cmd.Stderr = out, out
+	if err := cmd.Run(); err != nil {
+		return fmt.Errorf("%s: %w", command, err)
 	}
 	return nil
 }

@@ -13,6 +13,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/zoetrope/markdown-view/test/cluster/build"
@@ -52,7 +53,7 @@ func run(log build.Log) (err error) {
 		return errors.New("USE_EXISTING_CLUSTER is set, but this starts a control plane of its own: unset it")
 	}
 	d := &demo{log: log}
-	possible, err := choose(os.Getenv("RUN"), impossible)
+	possible, err := choose(os.Getenv("RUN"), func(kind string) string { return impossible(ctx, kind) })
 	if err != nil {
 		return err
 	}
@@ -64,6 +65,9 @@ func run(log build.Log) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, d.end()) }()
+	if d.temporary, err = filepath.Abs(d.temporary); err != nil { // commands run in another folder
+		return err
+	}
 	log.Printf("pods run on %s", d.nodes)
 	if err := d.steps(ctx, []step{{title: "building the programs", do: d.build}}); err != nil {
 		return err

@@ -31,6 +31,9 @@ const nodeTimeout = 3 * time.Minute
 // registry from its own.
 var images = []string{generator.DefaultViewerImage, "peaceiris/mdbook:v0.5.3", "mirror/mdbook:v0.5.4"}
 
+// kindImages are those that a node of kind pulls: real registries have them.
+var kindImages = images[:2]
+
 // nodes are those that may be taken, and why.
 type nodes struct{ kind, why string }
 
@@ -73,17 +76,20 @@ func choose(asked string, impossible func(kind string) string) ([]nodes, error) 
 			possible = append(possible, may)
 		}
 	}
-	simulated := nodes{simulatedNodes, "real ones don't start here"}
-	if len(possible) == 0 {
-		simulated.why = "a real one can't be had here: " + why[realNode] + "; nor one of kind: " + why[kindNode]
+	simulated := nodes{simulatedNodes, "a real one doesn't start here"}
+	if why[realNode] != "" {
+		simulated.why = "a real one can't be had here: " + why[realNode]
+	}
+	if why[kindNode] != "" {
+		simulated.why += "; nor one of kind: " + why[kindNode]
 	}
 	return append(possible, simulated), nil
 }
 
 // impossible says in a line why there can't be real nodes of a kind here; empty means that there can.
-func impossible(kind string) string {
+func impossible(ctx context.Context, kind string) string {
 	if kind == kindNode {
-		return noKind()
+		return noKind(ctx)
 	}
 	if assets := os.Getenv("KUBEBUILDER_ASSETS"); assets != "" {
 		return fmt.Sprintf("KUBEBUILDER_ASSETS (%s) has no kubelet", assets)
@@ -96,16 +102,16 @@ func impossible(kind string) string {
 
 // start starts the cluster with the nodes that were chosen, or else with the next that may be.
 func (d *demo) start(ctx context.Context) error {
+	err := d.startWith(ctx)
 	for {
-		err := d.startWith(ctx)
 		if err == nil || ctx.Err() != nil || len(d.otherNodes) == 0 {
 			return err
 		}
 		d.log.Printf("  that doesn't start: %v", err)
 		d.nodes, d.otherNodes = d.otherNodes[0], d.otherNodes[1:]
 		d.log.Printf("so pods run on %s", d.nodes)
-		if err := d.build(ctx); err != nil {
-			return err
+		if err = d.build(ctx); err == nil {
+			err = d.startWith(ctx)
 		}
 	}
 }

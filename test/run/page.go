@@ -79,11 +79,7 @@ func (d *demo) forward(ctx context.Context) error {
 	}
 	command := "kubectl port-forward service/viewer-hello " + port + ":80"
 	fmt.Println("  $ " + command + " &")
-	logs := filepath.Join(d.cluster.Folder(), "logs") // which nothing may have written to yet
-	if err := os.MkdirAll(logs, 0o755); err != nil {
-		return err
-	}
-	log, err := os.Create(filepath.Join(logs, "port-forward.log"))
+	log, err := os.Create(filepath.Join(d.cluster.Folder(), "logs", "port-forward.log"))
 	if err != nil {
 		return err
 	}

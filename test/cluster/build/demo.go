@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
 
 	"golang.org/x/sync/errgroup"
@@ -11,14 +12,14 @@ import (
 
 // Run provides what make run begins with: the programs of the cluster, and the demo in a
 // folder. The demo has all else built while it shows something already. Whatever takes longer
-// than a few seconds is logged.
+// than a few seconds is logged. A cluster of kind has programs of its own.
 func Run(ctx context.Context, folder string, log Log) error {
 	group, ctx := errgroup.WithContext(ctx)
 	waiting, provided := context.WithCancel(ctx)
 	defer provided()
 	group.Go(func() error {
 		defer provided()
-		if _, err := Supervisor(ctx, log); err != nil || NotNeeded() {
+		if _, err := Supervisor(ctx, log); err != nil || NotNeeded() || withKind(os.Getenv("RUN")) {
 			return err
 		}
 		_, err := ControlPlane(ctx, log)
@@ -38,6 +39,20 @@ func Run(ctx context.Context, folder string, log Log) error {
 		}
 	})
 	return group.Wait()
+}
+
+// withKind reports whether the demo begins with a cluster of kind. If that doesn't start, it
+// provides the programs of another one itself.
+func withKind(run string) bool {
+	if run != "" {
+		return run == "kind"
+	}
+	for _, program := range []string{"kind", "kubectl"} {
+		if _, err := exec.LookPath(program); err != nil {
+			return false
+		}
+	}
+	return true
 }
 
 func demo(ctx context.Context, folder string, log Log) error {
