@@ -210,6 +210,9 @@ func output(ctx context.Context, folder string, env []string, name string, args 
 	command := exec.CommandContext(ctx, name, args...)
 	command.Dir = folder
 	command.Env = append(os.Environ(), env...)
+	// Killed, Go would leave its compilers and its files behind.
+	command.Cancel = func() error { return command.Process.Signal(os.Interrupt) }
+	command.WaitDelay = 10 * time.Second
 	var stderr strings.Builder
 	command.Stderr = &stderr
 	out, err := command.Output()

@@ -4,6 +4,7 @@ import (
 	"archive/tar"
 	"archive/zip"
 	"compress/gzip"
+	"context"
 	"debug/buildinfo"
 	"errors"
 	"io"
@@ -15,6 +16,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -157,6 +159,43 @@ func TestWhatIsRefused(t *testing.T) {
 				t.Errorf("there is half a release: %v", after)
 			}
 		})
+	}
+}
+
+// TestNothingIsLeftOfAnInterruptedRelease: Go is told, so that it ends its compilers.
+func TestNothingIsLeftOfAnInterruptedRelease(t *testing.T) {
+	source, folder := newProject(t), t.TempDir()
+	compiler, err := exec.LookPath("go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	began, told := filepath.Join(folder, "began"), filepath.Join(folder, "told")
+	writeFile(t, filepath.Join(folder, "bin", "go"), "#!/bin/sh\n[ \"$1\" = build ] || exec '"+compiler+"' \"$@\"\n"+
+		"trap ': >\""+told+"\"; exit 1' INT\n: >'"+began+"'\nwhile :; do sleep 0.1; done\n")
+	if err := os.Chmod(filepath.Join(folder, "bin", "go"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", filepath.Join(folder, "bin")+string(os.PathListSeparator)+os.Getenv("PATH"))
+	ctx, interrupt := context.WithCancel(t.Context())
+	defer interrupt()
+	go func() {
+		look := time.NewTicker(10 * time.Millisecond)
+		defer look.Stop()
+		for range look.C {
+			if _, err := os.Stat(began); err == nil || ctx.Err() != nil {
+				interrupt()
+				return
+			}
+		}
+	}()
+	if stderr, err := tryBuild(ctx, source, filepath.Join(folder, "dist", "v1")); err == nil {
+		t.Errorf("it succeeds: %s", stderr)
+	}
+	if _, err := os.Stat(told); err != nil {
+		t.Errorf("Go wasn't told: %v", err)
+	}
+	if left, err := os.ReadDir(filepath.Join(folder, "dist")); err != nil || len(left) > 0 {
+		t.Errorf("left behind: %v, %v", left, err)
 	}
 }
 
