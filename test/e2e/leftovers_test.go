@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -32,6 +33,10 @@ func TestNothingIsLeftBehind(t *testing.T) {
 		t.Skip("an existing cluster stays")
 	}
 	t.Parallel()
+	before, err := podInterfaces() // those of podman, say
+	if err != nil {
+		t.Fatal(err)
+	}
 	for what, kill := range map[string]func(owner, supervisor int) error{
 		"when the test is killed":       func(owner, _ int) error { return syscall.Kill(owner, syscall.SIGKILL) },
 		"when the supervisor is killed": func(_, supervisor int) error { return syscall.Kill(supervisor, syscall.SIGKILL) },
@@ -56,7 +61,7 @@ func TestNothingIsLeftBehind(t *testing.T) {
 				if err := supervise.Reap(os.TempDir()); err != nil {
 					t.Fatal(err)
 				}
-				return left(folder)
+				return left(folder, before)
 			})
 		})
 	}
@@ -119,8 +124,23 @@ func own() error {
 	return c.Stop()
 }
 
-// left tells what there still is of a run; "" if nothing.
-func left(folder string) string {
+// podInterfaces are the network interfaces, outside of all nodes, that are named as pods' are.
+func podInterfaces() ([]string, error) {
+	interfaces, err := net.Interfaces()
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, link := range interfaces {
+		if strings.HasPrefix(link.Name, "cni") {
+			names = append(names, link.Name)
+		}
+	}
+	return names, nil
+}
+
+// left tells what there still is of a run, beside the interfaces of before; "" if nothing.
+func left(folder string, before []string) string {
 	if _, err := os.Stat(folder); !errors.Is(err, fs.ErrNotExist) {
 		return "the folder " + folder
 	}
@@ -140,13 +160,13 @@ func left(folder string) string {
 			}
 		}
 	}
-	links, err := net.Interfaces()
+	now, err := podInterfaces()
 	if err != nil {
 		return err.Error()
 	}
-	for _, link := range links {
-		if strings.HasPrefix(link.Name, "cni") {
-			return "the network interface " + link.Name
+	for _, name := range now {
+		if !slices.Contains(before, name) {
+			return "the network interface " + name
 		}
 	}
 	return ""
