@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/zoetrope/markdown-view/test/cluster"
+	"github.com/zoetrope/markdown-view/test/cluster/build"
 )
 
 const (
@@ -33,7 +34,7 @@ const (
 
 // noKind says in a line why there can't be a cluster of kind here; empty means that there can.
 func noKind(ctx context.Context) string {
-	for _, program := range []string{"kind", "kubectl"} {
+	for _, program := range build.KindPrograms {
 		if _, err := exec.LookPath(program); err != nil {
 			return program + " isn't on PATH"
 		}
@@ -155,8 +156,8 @@ func (d *demo) deleteKind() error {
 	command := "kind delete cluster --name=" + d.kindCluster
 	fmt.Println("  $ " + command)
 	err := cluster.Await(ctx, kindEnd, time.Second, "the end of "+d.kindCluster, func(ctx context.Context) (string, error) {
-		if out, err := d.kindly(ctx, command); err != nil {
-			return fmt.Sprintf("%v\n%s", err, out), nil
+		if _, err := d.kindly(ctx, command); err != nil {
+			return err.Error(), nil //nolint:nilerr // it is tried again
 		}
 		// An engine that was told to run a node may do so after it was deleted.
 		left, err := d.kindly(ctx, "kind get nodes --quiet --name="+d.kindCluster)
@@ -169,10 +170,15 @@ func (d *demo) deleteKind() error {
 	return nil
 }
 
-// kindly runs a command of kind that looks for no kubeconfig of anybody's.
+// kindly runs a command of kind that looks for no kubeconfig of anybody's. The error has what it
+// says of itself.
 func (d *demo) kindly(ctx context.Context, command string) ([]byte, error) {
 	cmd := d.command(ctx, command)
 	asGroup(cmd)
 	cmd.Env = append(cmd.Env, "KUBECONFIG="+filepath.Join(d.temporary, "ending"))
-	return cmd.Output()
+	out, err := cmd.Output()
+	if failed := new(exec.ExitError); errors.As(err, &failed) {
+		err = fmt.Errorf("%w: %s", err, failed.Stderr)
+	}
+	return out, err
 }

@@ -1,8 +1,9 @@
 // Command run is `make run`, a newcomer's first command. It shows the product at work: it
 // starts a control plane, with a real node where there can be one, by kind or by itself, and
-// simulated ones otherwise, and has the function make a book there. Then it starts the controller, which was
-// compiled meanwhile, and takes that book over; applies more examples, breaks one and shows
-// the repair, and leaves everything up until it is interrupted. Nothing is left then.
+// simulated ones otherwise, and has the function make a book there. Then it starts the
+// controller, which was compiled meanwhile, and takes that book over; applies more examples,
+// breaks one and shows the repair, and leaves everything up until it is interrupted. Nothing
+// is left then.
 //
 // It is compiled before it shows anything, so TestLittleIsCompiledFirst says what it may
 // import.

@@ -14,7 +14,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -29,11 +28,18 @@ func TestRun(t *testing.T) {
 	needControlPlane(t)
 	program := programOf(t)
 	t.Run("on simulated nodes", func(t *testing.T) {
-		// Nothing is asked for, and a real node can't be had, or doesn't start.
-		r := start(t, program, "RUN=", pathWithBroken(t, "kind", "containerd"))
+		// Nothing is asked for, and no real node can be had, or one doesn't start, of kind first.
+		r := start(t, program, "RUN=", pathWith(t, map[string]string{
+			"kind": `case "$1" in create) echo "there is no image"; exit 1;; esac`, "kubectl": "exit 1", "containerd": "exit 1",
+		}))
 		text := r.awaitReady(t)
-		if why := "so pods run on simulated nodes: a real one doesn't start here"; impossible(t.Context(), realNode) == "" && !strings.Contains(text, why) {
-			t.Errorf("the screen doesn't say %q:\n%s", why, text)
+		for _, want := range []string{
+			"pods run on a node of kind: ", "there is no image", "kind delete cluster --name=", "that doesn't start: kind create cluster",
+			"so pods run on simulated nodes: a real one ",
+		} {
+			if !strings.Contains(text, want) {
+				t.Errorf("the screen doesn't say %q:\n%s", want, text)
+			}
 		}
 		checkScreen(t, text)
 		checkPreview(t, text)
@@ -43,7 +49,7 @@ func TestRun(t *testing.T) {
 		if why := impossible(t.Context(), realNode); why != "" {
 			t.Skip(why)
 		}
-		r := start(t, program, "RUN=", pathWithBroken(t, "kind")) // what is taken by itself without kind
+		r := start(t, program, "RUN=", pathWith(t, map[string]string{"kind": "exit 1"})) // what is taken by itself without kind
 		checkRealPods(t, r, realNode)
 	})
 	t.Run("on a node of kind", func(t *testing.T) {
@@ -98,39 +104,6 @@ func TestRunSaysWhatRUNMayBe(t *testing.T) {
 	}
 }
 
-func TestChoose(t *testing.T) {
-	const notRoot, noEngine = "this is not root", "kind isn't on PATH"
-	var (
-		kind = nodes{kindNode, "kind and a container engine are here; RUN=node and RUN=simulated need neither"}
-		node = nodes{realNode, "this is root on Linux with containerd; RUN=simulated needs neither"}
-		rest = nodes{simulatedNodes, "a real one doesn't start here"}
-	)
-	for name, test := range map[string]struct {
-		asked      string
-		kind, node string // why there can't be one
-		want       []nodes
-		err        string
-	}{
-		"nothing is asked for, and all can be had":           {"", "", "", []nodes{kind, node, rest}, ""},
-		"nothing is asked for, and kind can't be had":        {"", noEngine, "", []nodes{node, {simulatedNodes, "a real one doesn't start here; nor one of kind: kind isn't on PATH"}}, ""},
-		"nothing is asked for, and only kind can be had":     {"", "", notRoot, []nodes{kind, {simulatedNodes, "a real one can't be had here: this is not root"}}, ""},
-		"nothing is asked for, and no real one can be had":   {"", noEngine, notRoot, []nodes{{simulatedNodes, "a real one can't be had here: this is not root; nor one of kind: kind isn't on PATH"}}, ""},
-		"simulated nodes, where real ones could be had":      {simulatedNodes, "", "", []nodes{{simulatedNodes, "RUN asks for them"}}, ""},
-		"a real node, where it can be had":                   {realNode, "", "", []nodes{{realNode, "RUN asks for it"}}, ""},
-		"a real node, where it can't be had":                 {realNode, "", notRoot, nil, "RUN=node can't be had here: this is not root"},
-		"a node of kind, where it can be had":                {kindNode, "", notRoot, []nodes{{kindNode, "RUN asks for it"}}, ""},
-		"a node of kind, where it can't be had":              {kindNode, noEngine, "", nil, "RUN=kind can't be had here: kind isn't on PATH"},
-		"something else, even where everything could be had": {"Node", "", "", nil, "RUN=Node: it may be kind, node or simulated, or unset, which takes the first of these that can be had"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			got, err := choose(test.asked, func(kind string) string { return map[string]string{kindNode: test.kind, realNode: test.node}[kind] })
-			if !slices.Equal(got, test.want) || err == nil && test.err != "" || err != nil && err.Error() != test.err {
-				t.Errorf("got %v, %v; want %v, %q", got, err, test.want, test.err)
-			}
-		})
-	}
-}
-
 func needControlPlane(t *testing.T) {
 	t.Helper()
 	if build.NotNeeded() || os.Getenv("KUBEBUILDER_ASSETS") != "" {
@@ -148,12 +121,12 @@ func programOf(t *testing.T) string {
 	return program
 }
 
-// pathWithBroken returns PATH with programs that end at once.
-func pathWithBroken(t *testing.T, programs ...string) string {
+// pathWith returns PATH with scripts first, by their names.
+func pathWith(t *testing.T, scripts map[string]string) string {
 	t.Helper()
 	folder := t.TempDir()
-	for _, name := range programs {
-		if err := os.WriteFile(filepath.Join(folder, name), []byte("#!/bin/sh\nexit 1\n"), 0o755); err != nil {
+	for name, script := range scripts {
+		if err := os.WriteFile(filepath.Join(folder, name), []byte("#!/bin/sh\n"+script+"\n"), 0o755); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -41,13 +41,16 @@ func Run(ctx context.Context, folder string, log Log) error {
 	return group.Wait()
 }
 
+// KindPrograms are what a cluster of kind needs on PATH, beside a container engine.
+var KindPrograms = []string{"kind", "kubectl"}
+
 // withKind reports whether the demo begins with a cluster of kind. If that doesn't start, it
 // provides the programs of another one itself.
 func withKind(run string) bool {
 	if run != "" {
 		return run == "kind"
 	}
-	for _, program := range []string{"kind", "kubectl"} {
+	for _, program := range KindPrograms {
 		if _, err := exec.LookPath(program); err != nil {
 			return false
 		}
