@@ -80,13 +80,13 @@ func TestSoak(t *testing.T) {
 	}
 	s.lift(true)
 	s.holds()
-	s.rests(min(time.Minute, max(35*time.Second, duration/20))) // what is in the way is looked at every 30 seconds
-	s.measure()
-	s.staysFlat()
 	t.Logf("%d actions; seed %d", s.actions, seed)
 	for _, name := range slices.Sorted(maps.Keys(s.counts)) {
 		t.Logf("%5d times: %s", s.counts[name], name)
 	}
+	s.rests(min(time.Minute, max(35*time.Second, duration/20))) // what is in the way is looked at every 30 seconds
+	s.measure()
+	s.staysFlat()
 }
 
 // soakSettings skips the test unless it is asked for.
