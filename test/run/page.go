@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"os"
@@ -89,21 +90,63 @@ func (d *demo) forward(ctx context.Context) error {
 		stop()
 		<-ended
 	})
+	d.book = book{"http://127.0.0.1:" + port + "/", log.Name()}
+	address := d.book.address
 	go func() {
 		defer close(ended)
 		defer func() { _ = log.Close() }()
 		for forwarding.Err() == nil {
-			kubectl := d.command(forwarding, "exec "+command)
-			kubectl.Stdout, kubectl.Stderr = log, log
-			_ = kubectl.Run() // its log says why
+			d.connect(forwarding, "exec "+command, address, maxSilence, log)
 			select {
 			case <-forwarding.Done():
 			case <-time.After(time.Second):
 			}
 		}
 	}()
-	d.book = book{"http://127.0.0.1:" + port + "/", log.Name()}
 	return d.announce(ctx)
+}
+
+// maxSilence is how long nobody may answer at an address before who connects it is started
+// again.
+const maxSilence = 15 * time.Second
+
+// connect runs a command until it ends, or nobody has answered at its address for a while:
+// kubectl may go on listening when its connection to the node is lost.
+func (d *demo) connect(ctx context.Context, command, address string, silence time.Duration, log io.Writer) {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	go func() {
+		defer stop()
+		client := &http.Client{Timeout: silence}
+		for answered := time.Now(); ctx.Err() == nil && time.Since(answered) < silence; {
+			if problem := get(ctx, client, address); problem == "" {
+				answered = time.Now()
+			}
+			select {
+			case <-ctx.Done():
+			case <-time.After(silence / 10):
+			}
+		}
+	}()
+	connecting := d.command(ctx, command)
+	connecting.Stdout, connecting.Stderr = log, log
+	_ = connecting.Run() // its log says why
+}
+
+// get asks for a page and says what is wrong, "" if nothing is.
+func get(ctx context.Context, client *http.Client, address string) string {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	if err != nil {
+		return err.Error()
+	}
+	response, err := client.Do(request)
+	if err != nil {
+		return err.Error()
+	}
+	if err := response.Body.Close(); err != nil || response.StatusCode != http.StatusOK {
+		return fmt.Sprintf("%s answers %s", address, response.Status)
+	}
+	return ""
 }
 
 // announce says where the book is served, once a page is there.
@@ -118,16 +161,8 @@ func (d *demo) announce(ctx context.Context) error {
 // answers waits until a page is where the book is served.
 func (d *demo) answers(ctx context.Context) error {
 	return d.until(ctx, "the page", func(ctx context.Context) string {
-		request, err := http.NewRequestWithContext(ctx, http.MethodGet, d.book.address, nil)
-		if err != nil {
-			return err.Error()
-		}
-		response, err := http.DefaultClient.Do(request)
-		if err != nil {
-			return fmt.Sprintf("%v; see %s", err, d.book.log)
-		}
-		if err := response.Body.Close(); err != nil || response.StatusCode != http.StatusOK {
-			return fmt.Sprintf("%s answers %s", d.book.address, response.Status)
+		if problem := get(ctx, http.DefaultClient, d.book.address); problem != "" {
+			return problem + "; see " + d.book.log
 		}
 		return ""
 	})

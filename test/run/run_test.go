@@ -162,9 +162,29 @@ func start(t *testing.T, program string, env ...string) *running {
 		t.Fatal(err)
 	}
 	r.process = cmd.Process
-	go func() { r.ended <- cmd.Wait() }()
-	t.Cleanup(func() { _ = cmd.Process.Signal(os.Interrupt) }) // no harm if it has ended
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		r.ended <- cmd.Wait()
+	}()
+	t.Cleanup(func() { // what it has in its folder goes with it
+		_ = cmd.Process.Signal(os.Interrupt) // no harm if it has ended
+		<-ended
+	})
+	t.Cleanup(func() { r.logForwarding(t) })
 	return r
+}
+
+// logForwarding logs, if the test has failed, what kubectl said that connects the book.
+func (r *running) logForwarding(t *testing.T) {
+	logs, err := filepath.Glob(filepath.Join(r.temporary, "*", "logs", "port-forward.log"))
+	if err != nil || !t.Failed() {
+		return
+	}
+	for _, log := range logs {
+		text, err := os.ReadFile(log)
+		t.Logf("%v\n%s", err, text[max(0, len(text)-4000):])
+	}
 }
 
 // interrupt ends it, as Ctrl-C does, and looks for what is left.
