@@ -11,10 +11,13 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
+	metav1ac "k8s.io/client-go/applyconfigurations/meta/v1"
 	"k8s.io/client-go/dynamic"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/zoetrope/markdown-view/api/v1"
+	"github.com/zoetrope/markdown-view/generator"
 	"github.com/zoetrope/markdown-view/test/cluster"
 )
 
@@ -84,32 +87,62 @@ func etcdAway(f *fixture) {
 	}
 }
 
-// objectsNeverCollected replaces the view docs while nothing collects what the old one had,
-// as it happens when the collector's watch is away meanwhile. The new one takes it over.
+// objectsNeverCollected replaces views while nothing collects what the old ones had, as it
+// happens when the collector's watch is away meanwhile. The new ones take it over, also where
+// somebody has edited it, and where the old view was given back to it with a mark.
 func objectsNeverCollected(f *fixture) {
 	f.Helper()
+	names := []string{"docs", "edited", "marked"}
+	for _, name := range names[1:] {
+		f.create(f.view(name))
+		f.ready(name)
+	}
 	before := f.deployment()
 	f.must(f.component(cluster.ControllerManager).Kill(f.Context()))
-	f.must(f.Client.Delete(f.Context(), f.view("docs")))
-	f.create(f.view("docs"))
-	f.status("docs", metav1.ConditionFalse, v1.ProgressingReason)
-	view := &v1.MarkdownView{}
-	f.get(view, "docs")
-	for name, object := range map[string]client.Object{
-		"markdowns-docs": &corev1.ConfigMap{}, "viewer-docs": &appsv1.Deployment{},
-	} {
-		f.eventually(name+" to be the new view's", func() string {
-			if !f.get(object, name) || !metav1.IsControlledBy(object, view) || len(object.GetOwnerReferences()) != 1 {
-				return fmt.Sprintf("it belongs to %v", object.GetOwnerReferences())
-			}
-			return ""
-		})
+	f.markWithOwner("marked")
+	for _, name := range names {
+		f.must(f.Client.Delete(f.Context(), f.view(name)))
+		f.create(f.view(name))
+		f.status(name, metav1.ConditionFalse, v1.ProgressingReason)
+	}
+	update(f, &corev1.ConfigMap{}, "markdowns-edited", func(c *corev1.ConfigMap) { c.Data["start.md"] = "# Edited\n" })
+	for _, name := range names {
+		view := &v1.MarkdownView{}
+		f.get(view, name)
+		for object, kind := range map[string]client.Object{"markdowns-" + name: &corev1.ConfigMap{}, "viewer-" + name: &appsv1.Deployment{}} {
+			f.eventually(object+" to be the new view's", func() string {
+				if !f.get(kind, object) || !metav1.IsControlledBy(kind, view) || len(kind.GetOwnerReferences()) != 1 {
+					f.get(view, name)
+					return fmt.Sprintf("it belongs to %v: %s", kind.GetOwnerReferences(), readyMessage(view))
+				}
+				return ""
+			})
+		}
 	}
 	f.must(f.component(cluster.ControllerManager).Start(f.Context()))
-	f.ready("docs")
+	for _, name := range names {
+		f.ready(name)
+	}
 	if after := f.deployment(); after.Generation != before.Generation || after.UID != before.UID {
 		f.Error("the Deployment was changed, though the new view wants the same")
 	}
+	page := &corev1.ConfigMap{}
+	if f.get(page, "markdowns-edited"); page.Data["start.md"] != "# Start\n" {
+		f.Errorf("what was edited is still so: %q", page.Data["start.md"])
+	}
+}
+
+// markWithOwner gives a view's ConfigMap the mark that the controller gives one that was edited
+// and had lost its owner.
+func (f *fixture) markWithOwner(name string) {
+	f.Helper()
+	view := &v1.MarkdownView{}
+	f.get(view, name)
+	marked := corev1ac.ConfigMap("markdowns-"+name, f.namespace).
+		WithAnnotations(map[string]string{v1.EditedAnnotation: "1"}).
+		WithOwnerReferences(metav1ac.OwnerReference().WithAPIVersion(v1.GroupVersion.String()).WithKind(v1.Kind).
+			WithName(name).WithUID(view.UID).WithController(true).WithBlockOwnerDeletion(true))
+	f.must(f.Client.Apply(f.Context(), marked, client.FieldOwner(generator.FieldManager+"-restart"), client.ForceOwnership))
 }
 
 // rightsLost takes the controller's rights away, lets a view be made that it can do

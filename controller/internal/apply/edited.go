@@ -90,6 +90,14 @@ func (s *situation) mayBeMounted() bool {
 	})
 }
 
+// keepsPredecessor reports whether the marks' manager holds what it once gave a ConfigMap back:
+// another view of the name as its owner.
+func (s *situation) keepsPredecessor() bool {
+	return isPredecessors(s.view, s.live) && slices.ContainsFunc(s.live.GetManagedFields(), func(entry metav1.ManagedFieldsEntry) bool {
+		return entry.Manager == restarter
+	})
+}
+
 // isMarked reports whether pods are to be replaced already, once there is peace.
 func (s *situation) isMarked() bool {
 	mark := markOf(s.live)
@@ -137,13 +145,23 @@ func (l *LastApplied) noteEdited(s *situation) {
 	}
 }
 
-// mark marks a ConfigMap that somebody has edited. If it has also lost what says that it is
-// the view's, it gets that back: an admission policy may let us write nothing else.
-func (a *Applier) mark(ctx context.Context, s *situation) error {
-	configuration := corev1ac.ConfigMap(s.live.GetName(), s.live.GetNamespace()).
-		WithAnnotations(map[string]string{v1.EditedAnnotation: s.live.GetResourceVersion()})
-	if !CarriesLabels(s.live, s.view.Name) || !metav1.IsControlledBy(s.live, s.view) {
-		configuration.WithLabels(generator.Labels(s.view.Name)).WithOwnerReferences(ownerOf(s.view))
+// mark marks a ConfigMap that somebody has edited; if nobody has, it keeps the mark that it has.
+// If it has also lost what says that it is the view's, it gets that back: an admission policy
+// may let us write nothing else. Another controller stays, since an object has one at most: the
+// next apply puts the view in its place, so the marks' manager must not hold it any longer.
+func (a *Applier) mark(ctx context.Context, s *situation, edited bool) error {
+	configuration := corev1ac.ConfigMap(s.live.GetName(), s.live.GetNamespace())
+	if version := s.live.GetResourceVersion(); edited {
+		configuration.WithAnnotations(map[string]string{v1.EditedAnnotation: version})
+	} else if known := markOf(s.live); known != "" {
+		configuration.WithAnnotations(map[string]string{v1.EditedAnnotation: known})
+	}
+	owner := metav1.GetControllerOfNoCopy(s.live)
+	if !CarriesLabels(s.live, s.view.Name) || owner == nil {
+		configuration.WithLabels(generator.Labels(s.view.Name))
+		if owner == nil || owner.UID == s.view.UID {
+			configuration.WithOwnerReferences(ownerOf(s.view))
+		}
 	}
 	return staleVersion(a.applyAsRestarter(ctx, s.child, atVersion(configuration, s.live.GetUID(), s.live.GetResourceVersion())))
 }

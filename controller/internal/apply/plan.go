@@ -256,6 +256,9 @@ func planDrifted(s *situation, found drift) (action, error) {
 // others have set doesn't go together with ours, as a second Service port without a name
 // doesn't, theirs goes.
 func planRefused(s *situation) (action, error) {
+	if namesField(s.refusal) && !s.done.marked && s.keepsPredecessor() {
+		return action{verb: mark, reason: "the API server refused it beside the owner that a mark came with"}, nil
+	}
 	if namesField(s.refusal) && !s.done.tookOverAll {
 		writers := writersOf(s.live)
 		if found, err := s.managersAmong(writers); err != nil || found != "" {

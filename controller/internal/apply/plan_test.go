@@ -123,6 +123,9 @@ func TestPlanExisting(t *testing.T) {
 	annotated := func(manager string) func(*fixture) {
 		return configMap(manager, func(c *corev1.ConfigMap) { c.Annotations = map[string]string{"team": "docs"} })
 	}
+	predecessors := func(manager string) func(*fixture) {
+		return configMap(manager, func(c *corev1.ConfigMap) { c.OwnerReferences[0].UID = "before" })
+	}
 	tests := map[string]struct {
 		edit   func(*fixture)
 		given  func(*situation)
@@ -180,6 +183,20 @@ func TestPlanExisting(t *testing.T) {
 		},
 		"it is refused also without what somebody else set": {
 			edit: annotated("anyone"), given: func(s *situation) { s.refusal, s.done = errField, done{applied: true, tookOverAll: true} }, want: refuse,
+		},
+		"it is refused beside the predecessor that a mark holds": {
+			edit: predecessors(restarter), given: func(s *situation) { s.predecessor, s.refusal, s.done.applied = isGone, errField, true },
+			want: mark, reason: "the owner that a mark came with",
+		},
+		"it is refused also once no mark holds the predecessor": {
+			edit: predecessors(restarter), given: func(s *situation) {
+				s.predecessor, s.refusal, s.done = isGone, errField, done{applied: true, marked: true, tookOverAll: true}
+			},
+			want: refuse,
+		},
+		"it is refused beside a predecessor that somebody else has set": {
+			edit: predecessors("anyone"), given: func(s *situation) { s.predecessor, s.refusal, s.done.applied = isGone, errField, true },
+			want: takeOver, reason: "beside what anyone set",
 		},
 		"it is refused for another reason than a field": {
 			edit: annotated("anyone"), given: func(s *situation) { s.refusal, s.done.applied = errForbidden, true }, want: refuse,

@@ -46,8 +46,8 @@ func (a *Applier) write(ctx context.Context, s *situation, next action, refused 
 		s.done.removedKeys = true
 		return a.removeKeys(ctx, s.child, next.drift.unwanted)
 	case mark:
-		s.done.marked = true
-		return a.mark(ctx, s)
+		s.done.marked, s.done.applied = true, s.done.applied && !refused
+		return a.mark(ctx, s, next.edited)
 	case giveUp:
 		s.done.gaveUp = true
 		return a.changeOwners(ctx, s.child, next)
