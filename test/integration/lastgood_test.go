@@ -13,6 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/fluxcd/pkg/apis/meta"
+
 	v1 "github.com/zoetrope/markdown-view/api/v1"
 	"github.com/zoetrope/markdown-view/generator"
 	"github.com/zoetrope/markdown-view/test/product/producttest"
@@ -209,6 +211,48 @@ func TestLostPodsOfTheLastGoodPagesAreReplaced(t *testing.T) {
 			f.must(f.Client.List(t.Context(), &configMaps, client.InNamespace(f.namespace), client.MatchingLabels(generator.Labels("docs"))))
 			return differs(fmt.Sprint(len(configMaps.Items)+len(k.pods())), "0")
 		})
+	}
+}
+
+// TestARefusedEditStrandsNoPod has an edit change pages, and ask for a Deployment that the API
+// server refuses, so that the pages of before are only in copies. A pod that is lost then
+// starts again.
+func TestARefusedEditStrandsNoPod(t *testing.T) {
+	f := newCluster(t)
+	k := f.withKubelet()
+	f.controller("controller")
+	f.create(f.view("docs"))
+	k.ready()
+	update(f, &v1.MarkdownView{}, "docs", func(v *v1.MarkdownView) {
+		v.Spec.Markdowns["next.md"] = "# Changed\n"
+		v.Spec.Patches = []v1.Patch{patchOf("Deployment", "spec: {template: {spec: {terminationGracePeriodSeconds: -1}}}")}
+	})
+	f.status("docs", metav1.ConditionFalse, v1.ApplyFailedReason)
+	if page := f.configMap().Data["next.md"]; page != "# Changed\n" {
+		t.Fatalf("the pages of before are there: %q", page)
+	}
+	for _, pod := range k.pods() {
+		f.must(f.Client.Delete(t.Context(), &pod, client.GracePeriodSeconds(0)))
+	}
+	k.until("a pod of the last good pages", func() string { return differs(k.serving(), "1") })
+	f.status("docs", metav1.ConditionFalse, v1.ApplyFailedReason)
+	since := f.mark()
+	update(f, &v1.MarkdownView{}, "docs", func(v *v1.MarkdownView) {
+		v.Annotations = map[string]string{meta.ReconcileRequestAnnotation: "again"}
+	})
+	f.eventually("the view to be looked at", func() string {
+		view := &v1.MarkdownView{}
+		f.get(view, "docs")
+		return differs(view.Status.LastHandledReconcileAt, "again")
+	})
+	if serving := k.serving(); serving != "1" {
+		t.Errorf("%s pods serve after another look", serving)
+	}
+	f.atMost(3, since) // what is refused, and the status
+	update(f, &v1.MarkdownView{}, "docs", func(v *v1.MarkdownView) { v.Spec.Patches = nil })
+	k.ready()
+	if problem := k.triesAgain(); problem != "" {
+		t.Errorf("what was asked for isn't served: %s", problem)
 	}
 }
 

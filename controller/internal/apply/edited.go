@@ -60,19 +60,30 @@ func hasRevisionKey(configMap *corev1.ConfigMap) bool {
 	return false
 }
 
-// writers are the entries of whoever else has written an object and still owns something of
-// it; webhook means that a webhook has changed what we applied.
+// writers are the entries of whoever else has written pages and still owns some, not only
+// labels or annotations; webhook means that a webhook has changed what we applied.
 func writers(object metav1.Object) (others []metav1.ManagedFieldsEntry, webhook bool) {
 	for _, entry := range object.GetManagedFields() {
 		switch {
 		case entry.Subresource != "", entry.Manager == restarter:
 		case entry.Manager != generator.FieldManager:
-			others = append(others, entry)
+			if ownsPages(&entry) {
+				others = append(others, entry)
+			}
 		case entry.Operation == metav1.ManagedFieldsOperationUpdate:
 			webhook = true
 		}
 	}
 	return others, webhook
+}
+
+// ownsPages reports whether an entry owns pages, as far as that is known of it.
+func ownsPages(entry *metav1.ManagedFieldsEntry) bool {
+	var fields map[string]json.RawMessage
+	if isDigested(entry) || entry.FieldsV1 == nil || json.Unmarshal(entry.FieldsV1.GetRawBytes(), &fields) != nil {
+		return true
+	}
+	return fields["f:data"] != nil || fields["f:binaryData"] != nil
 }
 
 // mayBeMounted reports whether pods may have mounted an edit: it wasn't seen at once, or it
@@ -107,11 +118,14 @@ func (s *situation) isMarked() bool {
 // maxMark is how long a mark may be, which is a resource version. Anyone may write another one.
 const maxMark = 64
 
+// marksSeparator stands between the marks that a Deployment has restarted its pods for.
+const marksSeparator = ","
+
 // markOf returns the mark of the last edit of a ConfigMap that pods may have mounted; empty if
 // it has none.
 func markOf(object metav1.Object) string {
 	mark := object.GetAnnotations()[v1.EditedAnnotation]
-	if len(mark) > maxMark {
+	if len(mark) > maxMark || strings.Contains(mark, marksSeparator) {
 		return ""
 	}
 	return mark
@@ -119,7 +133,7 @@ func markOf(object metav1.Object) string {
 
 // restartedFor returns the marks that a Deployment has restarted its pods for.
 func restartedFor(deployment *appsv1.Deployment) []string {
-	return strings.Split(deployment.Spec.Template.Annotations[v1.RestartedForAnnotation], ",")
+	return strings.Split(deployment.Spec.Template.Annotations[v1.RestartedForAnnotation], marksSeparator)
 }
 
 // Distrust notes that nobody has looked at the ConfigMaps for a while.
@@ -217,7 +231,7 @@ func (a *Applier) Restart(ctx context.Context, p *Plan, edits []string, written 
 			continue
 		}
 		configuration := appsv1ac.Deployment(deployment.Name, deployment.Namespace).WithSpec(appsv1ac.DeploymentSpec().
-			WithTemplate(corev1ac.PodTemplateSpec().WithAnnotations(map[string]string{v1.RestartedForAnnotation: strings.Join(edits, ",")})))
+			WithTemplate(corev1ac.PodTemplateSpec().WithAnnotations(map[string]string{v1.RestartedForAnnotation: strings.Join(edits, marksSeparator)})))
 		written.begin(s.String())
 		err := a.applyAsRestarter(ctx, s.child, atVersion(configuration, deployment.UID, ""))
 		if isStale(err) {

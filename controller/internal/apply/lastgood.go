@@ -111,11 +111,16 @@ func replaceDeployment(desired []Desired, deployment ...Desired) []Desired {
 	return replaced
 }
 
+// WithoutPages returns the Deployment and the Service of the desired objects.
+func WithoutPages(desired []Desired) []Desired {
+	return slices.DeleteFunc(slices.Clone(desired), func(d Desired) bool { return d.Kind == "ConfigMap" })
+}
+
 // Return returns the desired objects with the pod template of the last good pages in the
 // place of the Deployment's own, mounted from copies, and before them the copies that are
-// missing. Without a ReplicaSet of that revision, or with pages of it that aren't there
-// any more, there is nothing to return to: ok is false.
-func (a *Applier) Return(ctx context.Context, view *v1.MarkdownView, desired []Desired, deployment *appsv1.Deployment, revision string, written *Expectations) (returned []Desired, ok bool, err error) {
+// missing. from names the template that it returns from. Without a ReplicaSet of that
+// revision, or with pages of it that aren't there any more, there is nothing to return to: ok is false.
+func (a *Applier) Return(ctx context.Context, view *v1.MarkdownView, desired []Desired, deployment *appsv1.Deployment, revision, from string, written *Expectations) (returned []Desired, ok bool, err error) {
 	good, err := a.replicaSetOf(ctx, view, deployment, revision)
 	if err != nil || good == nil {
 		return nil, false, err
@@ -126,10 +131,6 @@ func (a *Applier) Return(ctx context.Context, view *v1.MarkdownView, desired []D
 		return nil, false, err
 	}
 	configuration, err := templateConfiguration(template)
-	if err != nil {
-		return nil, false, err
-	}
-	from, err := TemplateName(desired)
 	if err != nil {
 		return nil, false, err
 	}
@@ -146,6 +147,26 @@ func (a *Applier) Return(ctx context.Context, view *v1.MarkdownView, desired []D
 		return nil, false, err
 	}
 	return append(copies, replaceDeployment(desired, d)...), true, nil
+}
+
+// Stranded reports whether new pods of a Deployment can't start, since a ConfigMap has other
+// pages than they mount: those are applied before the Deployment, which was refused then.
+func (a *Applier) Stranded(ctx context.Context, view *v1.MarkdownView, deployment *appsv1.Deployment, written *Expectations) (bool, error) {
+	whole, err := Unpacked(deployment)
+	if err != nil {
+		return false, err
+	}
+	for _, mounted := range mountedPages(&whole.Spec.Template, view.Name) {
+		desired := desiredConfigMap(corev1ac.ConfigMap(mounted.pages, view.Namespace))
+		c, err := a.read(ctx, &desired, written)
+		if err != nil {
+			return false, err
+		}
+		if _, there := c.live.(*corev1.ConfigMap).Data[mounted.key]; c.exists() && !there {
+			return true, nil
+		}
+	}
+	return false, nil
 }
 
 // replicaSetsAtOnce is how many ReplicaSets are in memory at a time.

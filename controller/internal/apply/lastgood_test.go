@@ -101,7 +101,7 @@ func TestTheLastGoodPagesOfSeveralConfigMaps(t *testing.T) {
 	}
 
 	deployment := fakecluster.Get(f.Cluster, &appsv1.Deployment{}, "docs", "viewer-docs")
-	returned, ok, err := f.Return(t.Context(), f.view, f.desired(), deployment, served, &f.wrote)
+	returned, ok, err := f.Return(t.Context(), f.view, f.desired(), deployment, served, must(TemplateName(f.desired())), &f.wrote)
 	f.Must(err)
 	if !ok {
 		t.Fatal("there is nothing to return to")

@@ -12,6 +12,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/zoetrope/markdown-view/api/v1"
@@ -116,10 +117,25 @@ func leaveRead(object client.Object) {
 			Annotations: SharedRevision(only(spec.Template.Annotations, v1.RevisionAnnotation, v1.RestartedForAnnotation)),
 		}}
 		*spec = appsv1.DeploymentSpec{
+			Strategy: otherStrategy(&spec.Strategy),
 			Replicas: spec.Replicas, Paused: spec.Paused, ProgressDeadlineSeconds: spec.ProgressDeadlineSeconds, Template: template,
 		}
 		o.Status.Conditions = telling(o.Status.Conditions)
 	}
+}
+
+// otherStrategy is a Deployment's strategy; zero if that takes no pods away before others are
+// there, as what is generated doesn't.
+func otherStrategy(strategy *appsv1.DeploymentStrategy) appsv1.DeploymentStrategy {
+	rolling := strategy.RollingUpdate
+	switch {
+	case rolling == nil:
+		return *strategy
+	case rolling.MaxUnavailable == nil, *rolling.MaxUnavailable == intstr.FromInt32(0),
+		len(rolling.MaxUnavailable.StrVal) > maxWord, rolling.MaxSurge != nil && len(rolling.MaxSurge.StrVal) > maxWord:
+		return appsv1.DeploymentStrategy{}
+	}
+	return *strategy
 }
 
 // only returns some keys of a map; nil if none is there.

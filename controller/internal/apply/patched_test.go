@@ -171,7 +171,7 @@ func TestPatchesStayWhileTheLastGoodPagesAreServed(t *testing.T) {
 		t.Fatalf("copied: %v", copies)
 	}
 	deployment := fakecluster.Get(f.Cluster, &appsv1.Deployment{}, "docs", "viewer-docs")
-	returned, ok, err := f.Return(t.Context(), f.view, f.desired(), deployment, served, &f.wrote)
+	returned, ok, err := f.Return(t.Context(), f.view, f.desired(), deployment, served, "failed", &f.wrote)
 	f.Must(err)
 	if !ok {
 		t.Fatal("there is nothing to return to")

@@ -5,6 +5,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
 
 	v1 "github.com/zoetrope/markdown-view/api/v1"
@@ -36,6 +37,9 @@ type Standing struct {
 	// pages that run or can start; and ShortFor for how long that is so.
 	Short    bool
 	ShortFor time.Duration
+	// Lacking means the same of a Deployment that still has the last good pages. Its pods
+	// can't start if a ConfigMap has others already, whose Deployment was refused.
+	Lacking bool
 	// Failing means that pods of what is wanted have failed, and StuckFor for how long
 	// the rollout has made no progress.
 	Failing  bool
@@ -88,7 +92,7 @@ func StandingOf(deployment *appsv1.Deployment, pods []corev1.Pod, lastGood strin
 		Failing:  podFailure(pods, revision, Lasting) != "",
 	}
 	wanted := ptr.Deref(deployment.Spec.Replicas, v1.DefaultReplicas)
-	if lastGood == "" || revision == lastGood || deployment.Spec.Paused || deployment.Status.ObservedGeneration < deployment.Generation {
+	if lastGood == "" || deployment.Spec.Paused || deployment.Status.ObservedGeneration < deployment.Generation {
 		return s
 	}
 	var startable int32
@@ -99,8 +103,33 @@ func StandingOf(deployment *appsv1.Deployment, pods []corev1.Pod, lastGood strin
 			startable++
 		}
 	}
-	s.Short = deployment.Status.AvailableReplicas < wanted && startable < wanted
+	least := wanted - mayBeUnavailable(deployment, wanted)
+	missing := deployment.Status.AvailableReplicas < least && startable < least
+	if revision == lastGood {
+		s.Lacking = missing
+	} else {
+		s.Short = missing
+	}
 	return s
+}
+
+// mayBeUnavailable is how many pods a rollout may take away before new ones are available, as
+// the Deployment controller reads its strategy: none as it is generated.
+func mayBeUnavailable(deployment *appsv1.Deployment, wanted int32) int32 {
+	strategy := &deployment.Spec.Strategy
+	switch {
+	case strategy.Type == appsv1.RecreateDeploymentStrategyType:
+		return wanted
+	case strategy.RollingUpdate == nil:
+		return 0
+	}
+	// A percentage that isn't one is 0: the API server accepts none.
+	unavailable, _ := intstr.GetScaledValueFromIntOrPercent(new(ptr.Deref(strategy.RollingUpdate.MaxUnavailable, intstr.IntOrString{})), int(wanted), false)
+	surge, _ := intstr.GetScaledValueFromIntOrPercent(new(ptr.Deref(strategy.RollingUpdate.MaxSurge, intstr.FromInt32(1))), int(wanted), true)
+	if unavailable == 0 && surge == 0 {
+		return min(1, wanted) // or nothing would ever be replaced
+	}
+	return min(int32(unavailable), wanted)
 }
 
 // isComplete reports whether all of a Deployment's pods are of its template and available.

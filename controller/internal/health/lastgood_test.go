@@ -7,6 +7,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
 
 	v1 "github.com/zoetrope/markdown-view/api/v1"
 )
@@ -52,11 +53,17 @@ func TestWhatIsShort(t *testing.T) {
 		})
 	}
 	waiting := func(p *corev1.Pod) { p.Status.Phase = corev1.PodPending }
+	rolling := func(unavailable, surge intstr.IntOrString) func(*appsv1.Deployment) {
+		return func(d *appsv1.Deployment) {
+			d.Spec.Strategy.RollingUpdate = &appsv1.RollingUpdateDeployment{MaxUnavailable: &unavailable, MaxSurge: &surge}
+		}
+	}
 	tests := map[string]struct {
 		change   func(*appsv1.Deployment)
 		lastGood string
 		pods     []corev1.Pod
 		want     bool
+		lacking  bool
 	}{
 		"enough are available":              {change: func(d *appsv1.Deployment) { d.Status.AvailableReplicas = 2 }, pods: []corev1.Pod{good(waiting), good(nil)}},
 		"one waits for pages that are gone": {pods: []corev1.Pod{good(waiting), good(nil)}, want: true},
@@ -68,8 +75,24 @@ func TestWhatIsShort(t *testing.T) {
 			waiting(p)
 			p.Annotations[v1.LastPagesAnnotation] = "true"
 		})}},
-		"nothing was ever served":             {lastGood: "none", pods: nil},
-		"the pages are those of before":       {lastGood: revision, pods: nil},
+		"nothing was ever served":          {lastGood: "none", pods: nil},
+		"the pages are those of before":    {lastGood: revision, pods: nil, lacking: true},
+		"they are so, and one may be away": {lastGood: revision, pods: nil, change: rolling(intstr.FromInt32(1), intstr.FromInt32(1))},
+		"one may be away":                  {change: rolling(intstr.FromInt32(1), intstr.FromInt32(1))},
+		"half of them may":                 {change: rolling(intstr.FromString("50%"), intstr.FromString("0%"))},
+		"a quarter may, which is none": {
+			change: rolling(intstr.FromString("25%"), intstr.FromString("25%")), want: true,
+		},
+		"a quarter may, and none is made before": {change: rolling(intstr.FromString("25%"), intstr.FromInt32(0))},
+		"one may be away, and two are": {
+			change: func(d *appsv1.Deployment) {
+				rolling(intstr.FromInt32(1), intstr.FromInt32(1))(d)
+				d.Status.AvailableReplicas = 0
+			}, want: true,
+		},
+		"all may be away": {change: func(d *appsv1.Deployment) {
+			d.Spec.Strategy.Type, d.Status.AvailableReplicas = appsv1.RecreateDeploymentStrategyType, 0
+		}},
 		"the Deployment is paused":            {change: func(d *appsv1.Deployment) { d.Spec.Paused = true }},
 		"the Deployment hasn't been seen yet": {change: func(d *appsv1.Deployment) { d.Generation++ }},
 	}
@@ -86,7 +109,7 @@ func TestWhatIsShort(t *testing.T) {
 			case revision:
 				lastGood = revision
 			}
-			if got := StandingOf(d, test.pods, lastGood); got.Short != test.want {
+			if got := StandingOf(d, test.pods, lastGood); got.Short != test.want || got.Lacking != test.lacking {
 				t.Errorf("got %+v", got)
 			}
 		})

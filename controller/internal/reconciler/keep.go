@@ -81,11 +81,15 @@ func (r *Reconciler) keepObjects(ctx context.Context, view *v1.MarkdownView, sta
 	if err != nil {
 		return err
 	}
+	// Pods of another release serve what is asked for; these wouldn't, or aren't as asked for.
+	others := good.returned || len(applied.Fights) > 0 || len(plan.Missing("Deployment", "Service")) > 0
 	if plan.Deployment() != nil {
 		if waits := r.restartEdited(ctx, view, state, plan, &applied, good); waits != nil {
 			fault.requeueAfter = soonest(fault.requeueAfter, progressRefresh)
+			others = true
 		}
 	}
+	fault.served = fault.served && !others
 	return r.keptHealth(ctx, view, state, plan, fault)
 }
 

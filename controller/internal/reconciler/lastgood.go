@@ -57,6 +57,15 @@ func (r *Reconciler) lastGood(ctx context.Context, view *v1.MarkdownView, state 
 		}
 		standing.Returned, standing.Changed = true, name != from
 	}
+	stranded := false
+	if standing.Lacking && !standing.Returned && copied != "" {
+		if stranded, err = r.Applier.Stranded(ctx, view, deployment, &state.written); err != nil {
+			return lastGood{}, err
+		}
+	}
+	if stranded { // to try what is wanted, as often as it may be, starts no pod
+		standing.Short, standing.Failing, standing.Changed = true, true, false
+	}
 	now := r.Clock.Now()
 	standing.ShortFor = state.short.begin(standing.Short && copied != "", now)
 	standing.Short = !state.short.since.IsZero()
@@ -65,14 +74,15 @@ func (r *Reconciler) lastGood(ctx context.Context, view *v1.MarkdownView, state 
 
 	template, recheck := health.Decide(&standing)
 	if template == health.LastGood {
-		return r.useLastGood(ctx, view, state, wanted, deployment, served)
+		return r.useLastGood(ctx, view, state, wanted, deployment, served, stranded)
 	}
 	return lastGood{objects: wanted, served: served, recheck: recheck}, nil
 }
 
 // useLastGood returns what is wanted with the pod template of the last good pages: that
-// which the Deployment has already, or that of the ReplicaSet that has served them.
-func (r *Reconciler) useLastGood(ctx context.Context, view *v1.MarkdownView, state *viewState, wanted []apply.Desired, deployment *appsv1.Deployment, served string) (lastGood, error) {
+// which the Deployment has already, or that of the ReplicaSet that has served them. If it is
+// stranded, what is wanted is refused: then the rest of the Deployment is as it is, too.
+func (r *Reconciler) useLastGood(ctx context.Context, view *v1.MarkdownView, state *viewState, wanted []apply.Desired, deployment *appsv1.Deployment, served string, stranded bool) (lastGood, error) {
 	good := lastGood{objects: wanted, served: served}
 	var err error
 	if apply.ReturnedFrom(deployment) != "" {
@@ -87,7 +97,16 @@ func (r *Reconciler) useLastGood(ctx context.Context, view *v1.MarkdownView, sta
 	if good.recheck = state.short.vain.Add(progressRefresh).Sub(now); good.recheck > 0 {
 		return good, nil
 	}
-	objects, ok, err := r.Applier.Return(ctx, view, wanted, deployment, served, &state.written)
+	from, err := apply.TemplateName(wanted)
+	if err != nil {
+		return lastGood{}, err
+	}
+	if stranded {
+		if wanted, err = r.Applier.Returned(ctx, apply.WithoutPages(wanted), *deployment.Spec.Replicas, &state.lastApplied, &state.written); err != nil {
+			return lastGood{}, err
+		}
+	}
+	objects, ok, err := r.Applier.Return(ctx, view, wanted, deployment, served, from, &state.written)
 	if err != nil {
 		return lastGood{}, err
 	}
@@ -148,7 +167,7 @@ func (r *Reconciler) checkReturned(view *v1.MarkdownView, state *viewState, depl
 	state.rollout.absorb(health.CountsOf(deployment))
 	returning := result{
 		state: outcome.Progressing, reason: v1.ProgressingReason, requeueAfter: progressRefresh, replicas: &deployment.Status.Replicas, slot: slotKept,
-		message: fmt.Sprintf("pods with the new pages fail, and earlier ones were lost: pods with the last good pages are started before that is tried again, of %d replicas %d are available",
+		message: fmt.Sprintf("what is wanted fails, and earlier pods were lost: pods with the last good pages are started before that is tried again, of %d replicas %d are available",
 			*deployment.Spec.Replicas, deployment.Status.AvailableReplicas),
 	}
 	if failedBefore(view) || state.rollout.stuckFor(now) >= view.Spec.Timeout.Duration {

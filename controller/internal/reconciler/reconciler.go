@@ -192,6 +192,7 @@ func (r *Reconciler) reconcile(ctx context.Context, view *v1.MarkdownView, state
 	if err != nil {
 		failed := failure(r.Accounts.Explain(view, err))
 		failed.written = applied.Written
+		failed.requeueAfter = soonest(failed.requeueAfter, good.recheck)
 		return failed
 	}
 	if fresh {
