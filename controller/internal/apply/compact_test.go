@@ -121,7 +121,7 @@ func TestPagesThatCantBeHadAreReported(t *testing.T) {
 	f := newFixture(t)
 	f.applied()
 	f.seen()
-	kept, _, err := f.Kept(t.Context(), f.view, []string{"markdowns-docs"}, f.desired()[1:], &f.last, &f.wrote)
+	kept, _, _, err := f.Kept(t.Context(), f.view, []string{"markdowns-docs"}, f.desired()[1:], &f.last, &f.wrote)
 	f.Must(err)
 	kept[0].recollection.version = ""
 	// Not by the Admin, who remembers: it was changed long ago.

@@ -5,6 +5,9 @@ import (
 	"errors"
 	"fmt"
 
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	appsv1ac "k8s.io/client-go/applyconfigurations/apps/v1"
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
 
@@ -17,15 +20,17 @@ import (
 // our field manager owns of what is there, as after a restart; of pages only the digests,
 // see recollection. What can't be known that
 // way any more, because it is gone or somebody else has set fields of it, is left out, or
-// only ours is kept of it. missing names the ConfigMaps that are gone.
-func (a *Applier) Kept(ctx context.Context, view *v1.MarkdownView, configMaps []string, remembered []Desired, last *LastApplied, written *Expectations) (kept []Desired, missing []string, err error) {
+// only ours is kept of it. missing names the ConfigMaps that are gone, and unseen tells that
+// among what is kept are objects that have lost the label by which caches see them.
+func (a *Applier) Kept(ctx context.Context, view *v1.MarkdownView, configMaps []string, remembered []Desired, last *LastApplied, written *Expectations) (kept []Desired, missing []string, unseen bool, err error) {
 	written.expectLosses(configMaps)
 	for _, name := range configMaps {
 		desired := desiredConfigMap(corev1ac.ConfigMap(name, view.Namespace))
-		d, err := a.ownedNow(ctx, &desired, last, written)
+		d, isUnseen, err := a.ownedOrUnseen(ctx, view, &desired, last, written)
+		unseen = unseen || isUnseen
 		switch {
 		case err != nil:
-			return nil, nil, err
+			return nil, nil, false, err
 		case d == nil:
 			missing = append(missing, name)
 		case !d.partial:
@@ -33,13 +38,13 @@ func (a *Applier) Kept(ctx context.Context, view *v1.MarkdownView, configMaps []
 		}
 	}
 	if len(remembered) > 0 {
-		return append(kept, remembered...), missing, nil
+		return append(kept, remembered...), missing, unseen, nil
 	}
 	viewer := generator.ViewerName(view.Name)
 	deployment := desiredDeployment(appsv1ac.Deployment(viewer, view.Namespace))
-	d, err := a.ownedNow(ctx, &deployment, last, written)
+	d, isUnseen, err := a.ownedOrUnseen(ctx, view, &deployment, last, written)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, false, err
 	}
 	if d != nil {
 		d.fixed = mayFixReplicas(view)
@@ -47,9 +52,42 @@ func (a *Applier) Kept(ctx context.Context, view *v1.MarkdownView, configMaps []
 	}
 	service, err := a.keptService(ctx, view, last, written)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, false, err
 	}
-	return append(kept, service...), missing, nil
+	return append(kept, service...), missing, unseen || isUnseen, nil
+}
+
+// ownedOrUnseen is ownedNow, also of an object that the view controls and that caches don't
+// show, because it has lost their label while no controller has seen it, or to a webhook. Of
+// pages it is all of them, to be applied and let go.
+func (a *Applier) ownedOrUnseen(ctx context.Context, view *v1.MarkdownView, desired *Desired, last *LastApplied, written *Expectations) (d *Desired, unseen bool, err error) {
+	if d, err = a.ownedNow(ctx, desired, last, written); d != nil || err != nil {
+		return d, false, err
+	}
+	live, err := a.listed(ctx, desired.child())
+	if err != nil || live == nil || !metav1.IsControlledBy(live, view) || !appliedByUs(live) {
+		return nil, false, err
+	}
+	var found Desired
+	switch o := live.(type) {
+	case *corev1.ConfigMap:
+		owned, err := corev1ac.ExtractConfigMap(o, generator.FieldManager)
+		if err != nil {
+			return nil, false, fmt.Errorf("read the managed fields of ConfigMap %s: %w", o.Name, err)
+		}
+		found = desiredConfigMap(owned.WithLabels(generator.Labels(view.Name)))
+		_, isWhole := owned.Data[generator.RevisionKeyOf(owned.Data, owned.BinaryData)]
+		found.partial = !isWhole
+	case *appsv1.Deployment:
+		owned, err := appsv1ac.ExtractDeployment(o, generator.FieldManager)
+		if err != nil {
+			return nil, false, fmt.Errorf("read the managed fields of Deployment %s: %w", o.Name, err)
+		}
+		found = desiredDeployment(owned.WithLabels(generator.Labels(view.Name)))
+		found.partial = len(writersOf(live)) > 0
+	}
+	found.unremembered = true
+	return &found, true, found.seal()
 }
 
 // keptService returns the Service. Without metadata and patches of the view's it depends

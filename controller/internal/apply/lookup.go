@@ -55,8 +55,23 @@ func (a *Applier) metadataOf(ctx context.Context, kind schema.GroupVersionKind, 
 // readAll reads the whole of what has the child's name and isn't in the cache, from the API
 // server. From then on it is the live object.
 func (a *Applier) readAll(ctx context.Context, s *situation) error {
+	live, err := a.listed(ctx, s.child)
+	if err != nil {
+		return err
+	}
+	if live == nil || live.GetUID() != s.existing.UID {
+		s.existing = nil // it has just gone
+		return nil
+	}
+	s.become(live)
+	s.answer()
+	return nil
+}
+
+// listed reads the whole of what has a child's name from the API server; nil if there is nothing.
+func (a *Applier) listed(ctx context.Context, c *child) (client.Object, error) {
 	var list client.ObjectList
-	switch s.live.(type) {
+	switch c.live.(type) {
 	case *corev1.ConfigMap:
 		list = &corev1.ConfigMapList{}
 	case *appsv1.Deployment:
@@ -64,19 +79,13 @@ func (a *Applier) readAll(ctx context.Context, s *situation) error {
 	case *corev1.Service:
 		list = &corev1.ServiceList{}
 	}
-	err := a.APIReader.List(ctx, list, client.InNamespace(s.live.GetNamespace()), client.MatchingFields{metav1.ObjectNameField: s.live.GetName()})
+	err := a.APIReader.List(ctx, list, client.InNamespace(c.live.GetNamespace()), client.MatchingFields{metav1.ObjectNameField: c.live.GetName()})
 	if err != nil {
-		return fmt.Errorf("read %s: %w", s, err)
+		return nil, fmt.Errorf("read %s: %w", c, err)
 	}
 	items, err := apimeta.ExtractList(list)
-	if err != nil {
-		return fmt.Errorf("read %s: %w", s, err)
+	if err != nil || len(items) == 0 {
+		return nil, err
 	}
-	if len(items) == 0 || items[0].(client.Object).GetUID() != s.existing.UID {
-		s.existing = nil // it has just gone
-		return nil
-	}
-	s.become(items[0].(client.Object))
-	s.answer()
-	return nil
+	return items[0].(client.Object), nil
 }

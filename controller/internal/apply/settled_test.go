@@ -321,7 +321,7 @@ func TestKeptObjectsAreLeftAsTheyAre(t *testing.T) {
 			edit(f, "kubectl-edit", &corev1.ConfigMap{}, "markdowns-docs", func(c *corev1.ConfigMap) { c.Data["start.md"] = "# Other\n" })
 			edit(f, "anyone", &corev1.Service{}, "viewer-docs", func(s *corev1.Service) { s.Spec.Type = "NodePort" })
 			keep := func(replicas int32) {
-				kept, _, err := f.Kept(t.Context(), f.view, []string{"markdowns-docs"}, remembered, &f.last, &f.wrote)
+				kept, _, _, err := f.Kept(t.Context(), f.view, []string{"markdowns-docs"}, remembered, &f.last, &f.wrote)
 				f.Must(err)
 				kept, err = Scaled(kept, replicas)
 				f.Must(err)

@@ -41,21 +41,24 @@ func (r *Reconciler) keep(ctx context.Context, view *v1.MarkdownView, state *vie
 }
 
 func (r *Reconciler) keepObjects(ctx context.Context, view *v1.MarkdownView, state *viewState, fault *result) error {
-	if state.kept == nil {
+	kept := state.kept
+	if kept == nil {
 		configMaps := state.rendered.configMaps
 		if state.rendered.key == "" {
 			configMaps = configMapsIn(view.Status.Inventory)
 		}
-		objects, missing, err := r.Applier.Kept(ctx, view, configMaps, state.rendered.objects, &state.lastApplied, &state.written)
+		objects, missing, unseen, err := r.Applier.Kept(ctx, view, configMaps, state.rendered.objects, &state.lastApplied, &state.written)
 		if err == nil {
 			objects, err = apply.Packed(objects) // many may wait for their turn
 		}
 		if err != nil {
 			return err
 		}
-		state.kept = &keptObjects{objects, missing}
+		if kept = (&keptObjects{objects, missing}); !unseen { // which are seen once they are applied
+			state.kept = kept
+		}
 	}
-	objects := state.kept.objects
+	objects := kept.objects
 	if replicas := *view.Spec.Replicas; replicas >= 0 && replicas <= v1.MaxReplicas {
 		var err error
 		if objects, err = apply.Scaled(objects, replicas); err != nil {
@@ -90,14 +93,14 @@ func (r *Reconciler) keepObjects(ctx context.Context, view *v1.MarkdownView, sta
 		}
 	}
 	fault.served = fault.served && !others
-	return r.keptHealth(ctx, view, state, plan, fault)
+	return r.keptHealth(ctx, view, state, plan, kept.missing, fault)
 }
 
 // keptHealth adds to a fault what is wrong with what is kept, too.
-func (r *Reconciler) keptHealth(ctx context.Context, view *v1.MarkdownView, state *viewState, plan *apply.Plan, fault *result) error {
+func (r *Reconciler) keptHealth(ctx context.Context, view *v1.MarkdownView, state *viewState, plan *apply.Plan, missing []string, fault *result) error {
 	var wrong []string
-	if len(state.kept.missing) > 0 {
-		wrong = append(wrong, "their ConfigMap "+strings.Join(state.kept.missing, ", ")+" is gone, so that no pod of theirs can start")
+	if len(missing) > 0 {
+		wrong = append(wrong, "their ConfigMap "+strings.Join(missing, ", ")+" is gone, so that no pod of theirs can start")
 	}
 	var pods corev1.PodList
 	if err := r.Client.List(ctx, &pods, apply.OfView(view)...); err != nil {

@@ -17,6 +17,7 @@ import (
 	"github.com/fluxcd/pkg/runtime/conditions"
 
 	v1 "github.com/zoetrope/markdown-view/api/v1"
+	"github.com/zoetrope/markdown-view/controller/internal/apply"
 	"github.com/zoetrope/markdown-view/internal/fakecluster"
 )
 
@@ -129,6 +130,50 @@ func TestWhatIsServedIsKept(t *testing.T) {
 				})
 			}
 		}
+	}
+}
+
+// TestWhatCachesDontShowIsKept has objects lose their labels while no controller runs, and what
+// is wanted be at fault.
+func TestWhatCachesDontShowIsKept(t *testing.T) {
+	takeOff := func(object client.Object) { object.SetLabels(map[string]string{"team": "docs"}) }
+	for fault, of := range faults {
+		if fault == "a rollout that waits" {
+			continue // a Deployment that caches don't show doesn't wait
+		}
+		t.Run(fault, func(t *testing.T) {
+			f := newFixture(t)
+			f.served("docs")
+			want := f.objects()
+			of.begin(f)
+			_, _ = f.tryReconcile("docs")
+			fakecluster.Edit(f.Cluster, "anyone", &corev1.ConfigMap{}, "docs", "markdowns-docs", func(c *corev1.ConfigMap) { takeOff(c) })
+			fakecluster.Edit(f.Cluster, "kubectl-label", &appsv1.Deployment{}, "docs", "viewer-docs", func(d *appsv1.Deployment) { takeOff(d) })
+			f.states = viewStates{}
+			for range 3 {
+				f.clock.SetTime(f.clock.Now().Add(time.Minute))
+				_, _ = f.tryReconcile("docs")
+			}
+			if diff := cmp.Diff(want, f.objects()); diff != "" {
+				t.Errorf("it isn't kept: %s", diff)
+			}
+			for _, object := range []client.Object{
+				fakecluster.Get(f.Cluster, &corev1.ConfigMap{}, "docs", "markdowns-docs"), fakecluster.Get(f.Cluster, &appsv1.Deployment{}, "docs", "viewer-docs"),
+			} {
+				if !apply.CarriesLabels(object, "docs") {
+					t.Errorf("%T has the labels %v", object, object.GetLabels())
+				}
+			}
+			view := fakecluster.Get(f.Cluster, &v1.MarkdownView{}, "docs", "docs")
+			if message := conditions.GetMessage(view, meta.ReadyCondition); conditions.GetReason(view, meta.ReadyCondition) != of.reason || strings.Contains(message, "is gone") {
+				t.Errorf("the message is %s", message)
+			}
+			f.Requests()
+			_, _ = f.tryReconcile("docs")
+			if got := f.Requests(); len(got) > 0 {
+				t.Errorf("at rest: %v", got)
+			}
+		})
 	}
 }
 
