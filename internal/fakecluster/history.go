@@ -19,8 +19,15 @@ func (c *Cluster) remembering(store client.WithWatch) client.Client {
 			var all client.ListOptions
 			all.ApplyOptions(options)
 			configMaps, ok := list.(*corev1.ConfigMapList)
-			if !ok || all.Raw == nil || all.Raw.ResourceVersionMatch != metav1.ResourceVersionMatchExact {
+			if !ok {
 				return store.List(ctx, list, options...)
+			}
+			if all.Raw == nil || all.Raw.ResourceVersionMatch != metav1.ResourceVersionMatchExact {
+				err := store.List(ctx, list, options...)
+				for i := range configMaps.Items { // the fake names none
+					configMaps.ResourceVersion = strconv.Itoa(max(versionOf(configMaps.ResourceVersion), versionOf(configMaps.Items[i].ResourceVersion)))
+				}
+				return err
 			}
 			name, _ := all.FieldSelector.RequiresExactMatch(metav1.ObjectNameField)
 			c.remember(ctx, store)

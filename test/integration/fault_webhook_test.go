@@ -140,15 +140,7 @@ func isNotFought(f *fixture, patches []v1.Patch) {
 
 	since := f.mark()
 	for range 3 {
-		at := time.Now().String()
-		update(f, &v1.MarkdownView{}, "docs", func(v *v1.MarkdownView) {
-			v.Annotations = map[string]string{"reconcile.fluxcd.io/requestedAt": at}
-		})
-		f.eventually("the request to be handled", func() string {
-			view := &v1.MarkdownView{}
-			f.get(view, "docs")
-			return differs(view.Status.LastHandledReconcileAt, at)
-		})
+		f.requestReconciliation("docs", time.Now().String())
 	}
 	if after := f.deployment(); after.ResourceVersion != settled.ResourceVersion {
 		f.Errorf("the Deployment was written again:\n%s", lines(f.requests(since)))

@@ -159,6 +159,19 @@ func (f *fixture) requests(since cluster.Mark) []cluster.Request {
 	return f.Requests(since, cluster.By(controllerUser), cluster.Not(cluster.Events))
 }
 
+// requestReconciliation has a view looked at, as flux reconcile does, and waits until it was.
+func (f *fixture) requestReconciliation(name, at string) {
+	f.Helper()
+	update(f, &v1.MarkdownView{}, name, func(v *v1.MarkdownView) {
+		v.Annotations = map[string]string{meta.ReconcileRequestAnnotation: at}
+	})
+	f.eventually("the request to be handled", func() string {
+		view := &v1.MarkdownView{}
+		f.get(view, name)
+		return differs(view.Status.LastHandledReconcileAt, at)
+	})
+}
+
 // atMost fails if the controller made more requests than its budget.
 func (f *fixture) atMost(budget int, since cluster.Mark) {
 	f.Helper()

@@ -13,8 +13,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/fluxcd/pkg/apis/meta"
-
 	v1 "github.com/zoetrope/markdown-view/api/v1"
 	"github.com/zoetrope/markdown-view/test/cluster"
 	"github.com/zoetrope/markdown-view/test/product/producttest"
@@ -183,12 +181,7 @@ func everyWriteIsTheAccounts(f, _ *fixture) {
 
 	f.settled("small")
 	since = f.mark()
-	update(f, &v1.MarkdownView{}, "small", func(v *v1.MarkdownView) { v.Annotations = map[string]string{meta.ReconcileRequestAnnotation: "now"} })
-	f.eventually("the view to be looked at", func() string {
-		view := &v1.MarkdownView{}
-		f.get(view, "small")
-		return differs(view.Status.LastHandledReconcileAt, "now")
-	})
+	f.requestReconciliation("small", "now")
 	f.atMostAsked(1, since) // the status
 
 	f.settled("first", "docs", "small")

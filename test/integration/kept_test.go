@@ -3,14 +3,17 @@ package integration
 import (
 	"fmt"
 	"net/http"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	gocmp "github.com/google/go-cmp/cmp"
 	admissionv1 "k8s.io/api/admission/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/zoetrope/markdown-view/api/v1"
@@ -147,4 +150,32 @@ func TestLabelsAndOwnersTakenOffComeBack(t *testing.T) {
 		})
 	}
 	f.ready("docs")
+}
+
+// TestWhatLostItsLabelsWhileAwayComesBack has no controller run while labels are taken off, and
+// the view be invalid from then on, so that nothing but the API server knows what was served.
+func TestWhatLostItsLabelsWhileAwayComesBack(t *testing.T) {
+	f := newCluster(t)
+	controller := f.controller("controller")
+	f.create(f.view("docs"))
+	f.ready("docs")
+	f.must(controller.Stop(t.Context()))
+	before := f.configMap()
+	for _, object := range []client.Object{before.DeepCopy(), f.deployment()} {
+		f.must(f.Client.Patch(t.Context(), object, client.RawPatch(types.MergePatchType, []byte(`{"metadata": {"labels": null}}`)), client.FieldOwner("anyone")))
+	}
+	update(f, &v1.MarkdownView{}, "docs", func(v *v1.MarkdownView) { delete(v.Spec.Markdowns, "start.md") })
+	f.must(controller.Start(t.Context()))
+	for name, object := range map[string]client.Object{"markdowns-docs": &corev1.ConfigMap{}, "viewer-docs": &appsv1.Deployment{}} {
+		f.eventually(name+" to have its labels", func() string {
+			f.get(object, name)
+			return gocmp.Diff(before.Labels, object.GetLabels())
+		})
+	}
+	if diff := gocmp.Diff(before.Data, f.configMap().Data); diff != "" {
+		t.Errorf("the pages are others: %s", diff)
+	}
+	if message := readyMessage(f.status("docs", metav1.ConditionFalse, v1.InvalidReason)); strings.Contains(message, "gone") {
+		t.Errorf("the message is %s", message)
+	}
 }

@@ -13,8 +13,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/fluxcd/pkg/apis/meta"
-
 	v1 "github.com/zoetrope/markdown-view/api/v1"
 	"github.com/zoetrope/markdown-view/generator"
 	"github.com/zoetrope/markdown-view/test/product/producttest"
@@ -237,14 +235,7 @@ func TestARefusedEditStrandsNoPod(t *testing.T) {
 	k.until("a pod of the last good pages", func() string { return differs(k.serving(), "1") })
 	f.status("docs", metav1.ConditionFalse, v1.ApplyFailedReason)
 	since := f.mark()
-	update(f, &v1.MarkdownView{}, "docs", func(v *v1.MarkdownView) {
-		v.Annotations = map[string]string{meta.ReconcileRequestAnnotation: "again"}
-	})
-	f.eventually("the view to be looked at", func() string {
-		view := &v1.MarkdownView{}
-		f.get(view, "docs")
-		return differs(view.Status.LastHandledReconcileAt, "again")
-	})
+	f.requestReconciliation("docs", "again")
 	if serving := k.serving(); serving != "1" {
 		t.Errorf("%s pods serve after another look", serving)
 	}

@@ -70,15 +70,7 @@ func (f *fixture) looksAgainForNothing() {
 	f.Helper()
 	since := f.mark()
 	for i := range 3 {
-		asked := fmt.Sprint("look ", i)
-		update(f, &v1.MarkdownView{}, "docs", func(v *v1.MarkdownView) {
-			v.Annotations = map[string]string{"reconcile.fluxcd.io/requestedAt": asked}
-		})
-		f.eventually("the view to be looked at", func() string {
-			view := &v1.MarkdownView{}
-			f.get(view, "docs")
-			return differs(view.Status.LastHandledReconcileAt, asked)
-		})
+		f.requestReconciliation("docs", fmt.Sprint("look ", i))
 	}
 	for _, r := range f.requests(since) {
 		if r.Resource != "markdownviews.view.zoetrope.github.io" {

@@ -165,14 +165,7 @@ func TestARequestedReconciliationIsEchoed(t *testing.T) {
 	f := newFixture(t)
 	f.create(f.view("docs"))
 	f.ready("docs")
-	update(f, &v1.MarkdownView{}, "docs", func(v *v1.MarkdownView) {
-		v.Annotations = map[string]string{meta.ReconcileRequestAnnotation: "now"}
-	})
-	f.eventually("the echo", func() string {
-		view := &v1.MarkdownView{}
-		f.get(view, "docs")
-		return differs(view.Status.LastHandledReconcileAt, "now")
-	})
+	f.requestReconciliation("docs", "now")
 }
 
 func TestAViewIsScaledAndParked(t *testing.T) {

@@ -58,13 +58,12 @@ func (a *Applier) Kept(ctx context.Context, view *v1.MarkdownView, configMaps []
 }
 
 // ownedOrUnseen is ownedNow, also of an object that the view controls and that caches don't
-// show, because it has lost their label while no controller has seen it, or to a webhook. Of
-// pages it is all of them, to be applied and let go.
+// show, because it has lost their label while no controller has seen it, or to a webhook.
 func (a *Applier) ownedOrUnseen(ctx context.Context, view *v1.MarkdownView, desired *Desired, last *LastApplied, written *Expectations) (d *Desired, unseen bool, err error) {
 	if d, err = a.ownedNow(ctx, desired, last, written); d != nil || err != nil {
 		return d, false, err
 	}
-	live, err := a.listed(ctx, desired.child())
+	live, version, err := a.listed(ctx, desired.child())
 	if err != nil || live == nil || !metav1.IsControlledBy(live, view) || !appliedByUs(live) {
 		return nil, false, err
 	}
@@ -75,7 +74,10 @@ func (a *Applier) ownedOrUnseen(ctx context.Context, view *v1.MarkdownView, desi
 		if err != nil {
 			return nil, false, fmt.Errorf("read the managed fields of ConfigMap %s: %w", o.Name, err)
 		}
-		found = desiredConfigMap(owned.WithLabels(generator.Labels(view.Name)))
+		// Digests, as ownedNow has: a large book of many ConfigMaps isn't held as a whole.
+		labels := generator.Labels(view.Name)
+		found = desiredConfigMap(comparedPages(owned.WithLabels(labels)).(*corev1ac.ConfigMapApplyConfiguration))
+		found.recollection = &recollection{version: version, labels: labels}
 		_, isWhole := owned.Data[generator.RevisionKeyOf(owned.Data, owned.BinaryData)]
 		found.partial = !isWhole
 	case *appsv1.Deployment:

@@ -55,7 +55,7 @@ func (a *Applier) metadataOf(ctx context.Context, kind schema.GroupVersionKind, 
 // readAll reads the whole of what has the child's name and isn't in the cache, from the API
 // server. From then on it is the live object.
 func (a *Applier) readAll(ctx context.Context, s *situation) error {
-	live, err := a.listed(ctx, s.child)
+	live, _, err := a.listed(ctx, s.child)
 	if err != nil {
 		return err
 	}
@@ -68,8 +68,9 @@ func (a *Applier) readAll(ctx context.Context, s *situation) error {
 	return nil
 }
 
-// listed reads the whole of what has a child's name from the API server; nil if there is nothing.
-func (a *Applier) listed(ctx context.Context, c *child) (client.Object, error) {
+// listed reads the whole of what has a child's name from the API server, and the version of the
+// cluster that was looked at; live is nil if there is nothing.
+func (a *Applier) listed(ctx context.Context, c *child) (live client.Object, version string, err error) {
 	var list client.ObjectList
 	switch c.live.(type) {
 	case *corev1.ConfigMap:
@@ -79,13 +80,13 @@ func (a *Applier) listed(ctx context.Context, c *child) (client.Object, error) {
 	case *corev1.Service:
 		list = &corev1.ServiceList{}
 	}
-	err := a.APIReader.List(ctx, list, client.InNamespace(c.live.GetNamespace()), client.MatchingFields{metav1.ObjectNameField: c.live.GetName()})
+	err = a.APIReader.List(ctx, list, client.InNamespace(c.live.GetNamespace()), client.MatchingFields{metav1.ObjectNameField: c.live.GetName()})
 	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", c, err)
+		return nil, "", fmt.Errorf("read %s: %w", c, err)
 	}
 	items, err := apimeta.ExtractList(list)
 	if err != nil || len(items) == 0 {
-		return nil, err
+		return nil, "", err
 	}
-	return items[0].(client.Object), nil
+	return items[0].(client.Object), list.GetResourceVersion(), nil
 }

@@ -22,6 +22,8 @@ import (
 type recollection struct {
 	// version is the last one in which it is known to have been as wanted.
 	version string
+	// labels are those that it had lost in that version; nil if it had all.
+	labels map[string]string
 	// gone means that the API server doesn't know it any more.
 	gone bool
 }
@@ -142,6 +144,7 @@ func (a *Applier) configMapAt(ctx context.Context, c *child, version string) (pa
 	if err != nil {
 		return past{}, fmt.Errorf("read the managed fields of %s: %w", c, err)
 	}
+	pages.WithLabels(c.recollection.labels)
 	was, err := digestOf(comparedPages(pages))
 	if was == c.digest {
 		then.pages = pages

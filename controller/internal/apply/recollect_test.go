@@ -2,6 +2,7 @@ package apply
 
 import (
 	"context"
+	"encoding/json"
 	"strconv"
 	"strings"
 	"testing"
@@ -10,6 +11,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/zoetrope/markdown-view/internal/fakecluster"
 )
 
 // pastOf is an API server's memory of one ConfigMap of pages: it has forgotten what was before
@@ -46,6 +49,33 @@ func (p *pastOf) List(ctx context.Context, list client.ObjectList, options ...cl
 	}
 	configMaps.Items = []corev1.ConfigMap{*then}
 	return nil
+}
+
+// TestPagesThatCachesDontShowAreNotHeld has a ConfigMap without its labels, as a hostile view may
+// have many of, kept: by digests, until it is applied.
+func TestPagesThatCachesDontShowAreNotHeld(t *testing.T) {
+	f := newFixture(t)
+	f.applied()
+	f.seen()
+	edit(f, "anyone", &corev1.ConfigMap{}, "markdowns-docs", func(c *corev1.ConfigMap) { c.Labels = nil })
+	kept, missing, unseen, err := f.Kept(t.Context(), f.view, []string{"markdowns-docs"}, f.desired()[1:], &f.last, &f.wrote)
+	f.Must(err)
+	if len(missing) > 0 || !unseen {
+		t.Fatalf("missing: %v, unseen: %t", missing, unseen)
+	}
+	held, err := json.Marshal(kept[0].child().desired)
+	f.Must(err)
+	if strings.Contains(string(held), "# Start") {
+		t.Errorf("pages are held: %s", held)
+	}
+	plan, err := f.Plan(t.Context(), f.view, kept, &f.last, &f.wrote)
+	f.Must(err)
+	_, err = f.Execute(t.Context(), plan)
+	f.Must(err)
+	after := fakecluster.Get(f.Cluster, &corev1.ConfigMap{}, "docs", "markdowns-docs")
+	if !CarriesLabels(after, "docs") || after.Data["start.md"] != "# Start\n" {
+		t.Errorf("it has the labels %v and the pages %v", after.Labels, after.Data)
+	}
 }
 
 // TestPagesAreFoundThoughTheirDeletionWasNotSeen has pages deleted while the watch was
