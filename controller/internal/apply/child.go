@@ -42,6 +42,8 @@ type Desired struct {
 	// partial means that it isn't known whether this is all that is wanted of the object:
 	// nothing is removed from it.
 	partial bool
+	// edited means that somebody else has set pages of it.
+	edited bool
 	// unremembered means that it is what our field manager owns, and that nothing else is
 	// remembered of what was applied: there is nothing to compare it with.
 	unremembered bool

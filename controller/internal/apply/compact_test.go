@@ -121,20 +121,20 @@ func TestPagesThatCantBeHadAreReported(t *testing.T) {
 	f := newFixture(t)
 	f.applied()
 	f.seen()
-	kept, _, _, err := f.Kept(t.Context(), f.view, []string{"markdowns-docs"}, f.desired()[1:], &f.last, &f.wrote)
+	kept, err := f.Kept(t.Context(), f.view, []string{"markdowns-docs"}, f.desired()[1:], &f.last, &f.wrote)
 	f.Must(err)
-	kept[0].recollection.version = ""
+	kept.Objects[0].recollection.version = ""
 	// Not by the Admin, who remembers: it was changed long ago.
 	f.Must(f.Cached.Patch(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "docs", Name: "markdowns-docs"}},
 		client.RawPatch("application/merge-patch+json", []byte(`{"data":{"start.md":"edited"}}`))))
 	for range 2 {
-		plan, err := f.Plan(t.Context(), f.view, kept, &f.last, &f.wrote)
+		plan, err := f.Plan(t.Context(), f.view, kept.Objects, &f.last, &f.wrote)
 		f.Must(err)
 		if _, err := f.Execute(t.Context(), plan); err == nil || !strings.Contains(err.Error(), "what it held isn't known any more") {
 			t.Errorf("the error is %v", err)
 		}
 	}
-	if !kept[0].recollection.gone {
+	if !kept.Objects[0].recollection.gone {
 		t.Error("it is asked for again")
 	}
 }

@@ -35,11 +35,12 @@ const restarter = generator.FieldManager + "-restart"
 const quickRepair = 5 * time.Second
 
 // isEdited reports whether found is a change that somebody else has made to pages which
-// pods of what is wanted may have mounted. A ConfigMap that never was ours isn't edited,
-// nor is one whose pages a webhook changes each time, which makes them our manager's.
+// pods of what is wanted may have mounted. A ConfigMap that never was ours isn't edited, unless
+// it says that it is the view's: kubectl replace --force makes another one like it. Nor is one
+// whose pages a webhook changes each time, which makes them our manager's.
 func (s *situation) isEdited(found drift) bool {
 	live, ok := s.live.(*corev1.ConfigMap)
-	if !ok || !s.exists() || !appliedByUs(live) {
+	if !ok || !s.exists() || !appliedByUs(live) && !metav1.IsControlledBy(live, s.view) {
 		return false
 	}
 	if !found.hasUnwanted() && !found.touches("/data") && !found.touches("/binaryData") {

@@ -237,9 +237,9 @@ func TestKeptObjectsLeaveIgnoredFieldsAlone(t *testing.T) {
 	f.Requests()
 	f.scaleTo(4)
 	for name, remembered := range map[string][]Desired{"remembered": f.desired()[1:], "after a restart": nil} {
-		kept, _, _, err := f.Kept(t.Context(), f.view, []string{"markdowns-docs"}, remembered, &f.last, &f.wrote)
+		kept, err := f.Kept(t.Context(), f.view, []string{"markdowns-docs"}, remembered, &f.last, &f.wrote)
 		f.Must(err)
-		scaled, err := Scaled(kept, 1)
+		scaled, err := Scaled(kept.Objects, 1)
 		f.Must(err)
 		plan, err := f.Plan(t.Context(), f.view, scaled, &f.last, &f.wrote)
 		f.Must(err)

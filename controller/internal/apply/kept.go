@@ -10,63 +10,86 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	appsv1ac "k8s.io/client-go/applyconfigurations/apps/v1"
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
+	"k8s.io/utils/ptr"
 
 	v1 "github.com/zoetrope/markdown-view/api/v1"
 	"github.com/zoetrope/markdown-view/generator"
 )
+
+// Keepable is what was applied last, as far as it is known.
+type Keepable struct {
+	Objects []Desired
+	// Missing names the ConfigMaps of pages that are gone, and Edited those of which somebody
+	// else has set pages while nobody looked: what they were isn't known.
+	Missing, Edited []string
+	// Unseen means that among the objects are some that have lost the label by which caches
+	// see them.
+	Unseen bool
+}
 
 // Kept returns what was applied last, to be kept while what is wanted can't be known or
 // has to wait: remembered where it is among that, which ConfigMaps aren't, and else what
 // our field manager owns of what is there, as after a restart; of pages only the digests,
 // see recollection. What can't be known that
 // way any more, because it is gone or somebody else has set fields of it, is left out, or
-// only ours is kept of it. missing names the ConfigMaps that are gone, and unseen tells that
-// among what is kept are objects that have lost the label by which caches see them.
-func (a *Applier) Kept(ctx context.Context, view *v1.MarkdownView, configMaps []string, remembered []Desired, last *LastApplied, written *Expectations) (kept []Desired, missing []string, unseen bool, err error) {
+// only ours is kept of it.
+func (a *Applier) Kept(ctx context.Context, view *v1.MarkdownView, configMaps []string, remembered []Desired, last *LastApplied, written *Expectations) (kept Keepable, err error) {
 	written.expectLosses(configMaps)
 	for _, name := range configMaps {
 		desired := desiredConfigMap(corev1ac.ConfigMap(name, view.Namespace))
 		d, isUnseen, err := a.ownedOrUnseen(ctx, view, &desired, last, written)
-		unseen = unseen || isUnseen
+		kept.Unseen = kept.Unseen || isUnseen
 		switch {
 		case err != nil:
-			return nil, nil, false, err
+			return Keepable{}, err
 		case d == nil:
-			missing = append(missing, name)
+			kept.Missing = append(kept.Missing, name)
 		case !d.partial:
-			kept = append(kept, *d)
+			kept.Objects = append(kept.Objects, *d)
+		case d.edited:
+			kept.Edited = append(kept.Edited, name)
 		}
 	}
 	if len(remembered) > 0 {
-		return append(kept, remembered...), missing, unseen, nil
+		kept.Objects = append(kept.Objects, remembered...)
+		return kept, nil
 	}
 	viewer := generator.ViewerName(view.Name)
 	deployment := desiredDeployment(appsv1ac.Deployment(viewer, view.Namespace))
 	d, isUnseen, err := a.ownedOrUnseen(ctx, view, &deployment, last, written)
 	if err != nil {
-		return nil, nil, false, err
+		return Keepable{}, err
 	}
+	kept.Unseen = kept.Unseen || isUnseen
 	if d != nil {
 		d.fixed = mayFixReplicas(view)
-		kept = append(kept, *d)
+		kept.Objects = append(kept.Objects, *d)
 	}
 	service, err := a.keptService(ctx, view, last, written)
 	if err != nil {
-		return nil, nil, false, err
+		return Keepable{}, err
 	}
-	return append(kept, service...), missing, unseen || isUnseen, nil
+	kept.Objects = append(kept.Objects, service...)
+	return kept, nil
 }
 
 // ownedOrUnseen is ownedNow, also of an object that the view controls and that caches don't
 // show, because it has lost their label while no controller has seen it, or to a webhook.
+// Pages beside which others have set fields are read, too: whether all of them are ours is
+// known by their revision only, which caches can't tell.
 func (a *Applier) ownedOrUnseen(ctx context.Context, view *v1.MarkdownView, desired *Desired, last *LastApplied, written *Expectations) (d *Desired, unseen bool, err error) {
-	if d, err = a.ownedNow(ctx, desired, last, written); d != nil || err != nil {
+	d, err = a.ownedNow(ctx, desired, last, written)
+	if err != nil || d != nil && (!d.partial || d.Kind != "ConfigMap") {
 		return d, false, err
 	}
 	live, version, err := a.listed(ctx, desired.child())
-	if err != nil || live == nil || !metav1.IsControlledBy(live, view) || !appliedByUs(live) {
+	if err != nil || live == nil {
 		return nil, false, err
 	}
+	if !metav1.IsControlledBy(live, view) || !appliedByUs(live) {
+		return d, false, nil
+	}
+	unseen = d == nil
 	var found Desired
 	switch o := live.(type) {
 	case *corev1.ConfigMap:
@@ -79,7 +102,8 @@ func (a *Applier) ownedOrUnseen(ctx context.Context, view *v1.MarkdownView, desi
 		found = desiredConfigMap(comparedPages(owned.WithLabels(labels)).(*corev1ac.ConfigMapApplyConfiguration))
 		found.recollection = &recollection{version: version, labels: labels}
 		_, isWhole := owned.Data[generator.RevisionKeyOf(owned.Data, owned.BinaryData)]
-		found.partial = !isWhole
+		others, _ := writers(o)
+		found.partial, found.edited = !isWhole, len(others) > 0
 	case *appsv1.Deployment:
 		owned, err := appsv1ac.ExtractDeployment(o, generator.FieldManager)
 		if err != nil {
@@ -89,7 +113,7 @@ func (a *Applier) ownedOrUnseen(ctx context.Context, view *v1.MarkdownView, desi
 		found.partial = len(writersOf(live)) > 0
 	}
 	found.unremembered = true
-	return &found, true, found.seal()
+	return &found, unseen, found.seal()
 }
 
 // keptService returns the Service. Without metadata and patches of the view's it depends
@@ -181,14 +205,14 @@ func Scaled(objects []Desired, replicas int32) ([]Desired, error) {
 	scaled := make([]Desired, 0, len(objects))
 	for _, d := range objects {
 		deployment, ok := d.child().desired.(*appsv1ac.DeploymentApplyConfiguration)
-		if ok && deployment.Spec != nil && !d.fixed {
+		if ok && deployment.Spec != nil && !d.fixed && ptr.Deref(deployment.Spec.Replicas, -1) != replicas {
 			resized, spec := *deployment, *deployment.Spec
 			resized.Spec = spec.WithReplicas(replicas)
 			before := d
 			d = desiredDeployment(&resized)
 			d.partial, d.unremembered, d.patched = before.partial, before.unremembered, withReplicas(before.patched, replicas)
 			// Where somebody else has set them since, that isn't known to be asked for.
-			d.asked = deployment.Spec.Replicas != nil && *deployment.Spec.Replicas != replicas
+			d.asked = deployment.Spec.Replicas != nil
 			if err := d.seal(); err != nil {
 				return nil, err
 			}

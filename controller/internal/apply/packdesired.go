@@ -9,7 +9,8 @@ import (
 )
 
 // Packed returns what is wanted in a form that takes little memory, to be remembered: an
-// apply configuration is many small allocations. What was patched stays as it is.
+// apply configuration is many small allocations. What was patched stays as it is. That
+// something was asked for isn't remembered.
 func Packed(desired []Desired) ([]Desired, error) {
 	all := make([]Desired, 0, len(desired))
 	for _, d := range desired {
@@ -19,6 +20,7 @@ func Packed(desired []Desired) ([]Desired, error) {
 				return nil, fmt.Errorf("encode %s %s: %w", d.Kind, d.Name, err)
 			}
 		}
+		d.asked = false
 		all = append(all, d)
 	}
 	return all, nil

@@ -58,17 +58,17 @@ func TestPagesThatCachesDontShowAreNotHeld(t *testing.T) {
 	f.applied()
 	f.seen()
 	edit(f, "anyone", &corev1.ConfigMap{}, "markdowns-docs", func(c *corev1.ConfigMap) { c.Labels = nil })
-	kept, missing, unseen, err := f.Kept(t.Context(), f.view, []string{"markdowns-docs"}, f.desired()[1:], &f.last, &f.wrote)
+	kept, err := f.Kept(t.Context(), f.view, []string{"markdowns-docs"}, f.desired()[1:], &f.last, &f.wrote)
 	f.Must(err)
-	if len(missing) > 0 || !unseen {
-		t.Fatalf("missing: %v, unseen: %t", missing, unseen)
+	if len(kept.Missing) > 0 || !kept.Unseen {
+		t.Fatalf("missing: %v, unseen: %t", kept.Missing, kept.Unseen)
 	}
-	held, err := json.Marshal(kept[0].child().desired)
+	held, err := json.Marshal(kept.Objects[0].child().desired)
 	f.Must(err)
 	if strings.Contains(string(held), "# Start") {
 		t.Errorf("pages are held: %s", held)
 	}
-	plan, err := f.Plan(t.Context(), f.view, kept, &f.last, &f.wrote)
+	plan, err := f.Plan(t.Context(), f.view, kept.Objects, &f.last, &f.wrote)
 	f.Must(err)
 	_, err = f.Execute(t.Context(), plan)
 	f.Must(err)
@@ -97,9 +97,9 @@ func TestPagesAreFoundThoughTheirDeletionWasNotSeen(t *testing.T) {
 			f := newFixture(t)
 			f.applied()
 			f.seen()
-			kept, _, _, err := f.Kept(t.Context(), f.view, []string{"markdowns-docs"}, f.desired()[1:], &f.last, &f.wrote)
+			kept, err := f.Kept(t.Context(), f.view, []string{"markdowns-docs"}, f.desired()[1:], &f.last, &f.wrote)
 			f.Must(err)
-			kept[0].recollection.version = strconv.Itoa(written)
+			kept.Objects[0].recollection.version = strconv.Itoa(written)
 			pages := &corev1.ConfigMap{}
 			f.Must(f.Admin.Get(t.Context(), types.NamespacedName{Namespace: "docs", Name: "markdowns-docs"}, pages))
 			f.Must(f.Admin.Delete(t.Context(), pages.DeepCopy()))
@@ -107,7 +107,7 @@ func TestPagesAreFoundThoughTheirDeletionWasNotSeen(t *testing.T) {
 			past := &pastOf{Reader: f.APIReader, pages: pages, oldest: test.oldest, edited: test.edited, deleted: test.deleted, now: now}
 			f.APIReader = past
 			f.seen()
-			plan, err := f.Plan(t.Context(), f.view, kept, &f.last, &f.wrote)
+			plan, err := f.Plan(t.Context(), f.view, kept.Objects, &f.last, &f.wrote)
 			f.Must(err)
 			_, err = f.Execute(t.Context(), plan)
 			if test.found {

@@ -25,8 +25,10 @@ const (
 // Standing is what it depends on whether a Deployment returns to the last good pages, and
 // when it is given what is wanted again.
 type Standing struct {
-	// Returned means that it has the template of the last good pages now.
-	Returned bool
+	// Returned means that it has the template of the last good pages now, and ReturnedFor
+	// for how long its pods have made no progress since.
+	Returned    bool
+	ReturnedFor time.Duration
 	// Changed means that something else is wanted than what failed, or was tried.
 	Changed bool
 	// Held means that what is wanted can't be applied now.
@@ -59,10 +61,11 @@ const (
 //
 // It doesn't go back and forth: as long as what is wanted fails, a returned Deployment gets
 // it again when all pods of the last good pages are available, and from then on these are
-// all of the kind that can start, so that none is missing unless more are wanted.
-func Decide(s *Standing) (template Template, recheck time.Duration) {
+// all of the kind that can start, so that none is missing unless more are wanted. Where they
+// can't start either, it gets it again after a rollout's timeout.
+func Decide(s *Standing, timeout time.Duration) (template Template, recheck time.Duration) {
 	if s.Returned {
-		if !s.Held && (s.Changed || s.Complete) {
+		if !s.Held && (s.Changed || s.Complete || s.ReturnedFor >= timeout) {
 			return Wanted, 0
 		}
 		return LastGood, 0

@@ -28,13 +28,16 @@ func TestDecide(t *testing.T) {
 		"it has returned, and all pods are available":       {standing: Standing{Returned: true, Complete: true}},
 		"it has returned, and something new can be tried":   {standing: Standing{Returned: true, Changed: true}},
 		"it has returned, and what is wanted isn't known":   {standing: Standing{Returned: true, Changed: true, Complete: true, Held: true}, want: LastGood},
+		"it has returned to what can't start either":        {standing: Standing{Returned: true, ReturnedFor: 5 * time.Minute}},
+		"it has returned to what hasn't started yet":        {standing: Standing{Returned: true, ReturnedFor: 4 * time.Minute}, want: LastGood},
+		"neither starts, and what is wanted isn't known":    {standing: Standing{Returned: true, ReturnedFor: time.Hour, Held: true}, want: LastGood},
 		"what failed is kept, because a later edit is bad":  {standing: Standing{Short: true, ShortFor: time.Minute, Failing: true, Held: true}, want: LastGood},
 		"all pods can start, and what is wanted goes on":    {standing: Standing{Complete: true}},
 		"no pods are missing, but the rollout doesn't move": {standing: Standing{StuckFor: time.Hour}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			got, recheck := Decide(&test.standing)
+			got, recheck := Decide(&test.standing, 5*time.Minute)
 			if got != test.want || recheck != test.recheck {
 				t.Errorf("got %d, %s, want %d, %s", got, recheck, test.want, test.recheck)
 			}

@@ -213,6 +213,17 @@ func TestDriftIsLeftWhileAViewIsInvalid(t *testing.T) {
 			if got := *fakecluster.Get(f.Cluster, &appsv1.Deployment{}, "docs", "viewer-docs").Spec.Replicas; got != want {
 				t.Errorf("it is scaled to %d, not %d", got, want)
 			}
+			f.reconcile("docs")
+			f.page("# Other again\n")
+			fakecluster.Edit(f.Cluster, "kubectl-edit", &appsv1.Deployment{}, "docs", "viewer-docs", func(d *appsv1.Deployment) { d.Spec.MinReadySeconds = 9 })
+			f.Requests()
+			f.reconcile("docs")
+			f.reconcile("docs")
+			for _, request := range f.Requests() {
+				if request != "write the status of MarkdownView docs" {
+					t.Errorf("written once it was scaled: %s", request)
+				}
+			}
 		})
 	}
 }

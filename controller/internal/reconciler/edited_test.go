@@ -2,6 +2,7 @@ package reconciler
 
 import (
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -174,5 +175,34 @@ func TestTakingOverReplacesNoPods(t *testing.T) {
 	f.ready(f.reconcile("docs"), metav1.ConditionTrue, v1.HealthyReason, "")
 	if mark := f.restartedFor(); mark != "" {
 		t.Errorf("the pods are replaced for %s", mark)
+	}
+}
+
+// TestPodsOfAReplacedConfigMapAreReplaced has somebody put another ConfigMap in a view's place,
+// as kubectl replace --force does, while nobody looks.
+func TestPodsOfAReplacedConfigMapAreReplaced(t *testing.T) {
+	for ours, want := range map[bool]bool{true: true, false: false} {
+		t.Run(fmt.Sprintf("which says that it is the view's: %t", ours), func(t *testing.T) {
+			f := newFixture(t)
+			f.served("docs")
+			f.states = viewStates{}
+			replacement := fakecluster.Get(f.Cluster, &corev1.ConfigMap{}, "docs", original)
+			f.Must(f.Admin.Delete(t.Context(), replacement.DeepCopy()))
+			replacement.UID, replacement.ResourceVersion, replacement.ManagedFields = "", "", nil
+			replacement.Data["start.md"] = "# Replaced\n"
+			if !ours { // as the function makes it
+				replacement.OwnerReferences = nil
+				f.update("docs", func(v *v1.MarkdownView) { v.Annotations = map[string]string{v1.AdoptAnnotation: "true"} })
+			}
+			f.Must(f.Admin.Create(t.Context(), replacement))
+			_, err := f.tryReconcile("docs")
+			f.Must(err)
+			if got := fakecluster.Get(f.Cluster, &corev1.ConfigMap{}, "docs", original).Data["start.md"]; got != "# Start\n" {
+				t.Errorf("the page is %q", got)
+			}
+			if got := f.restartedFor() != ""; got != want {
+				t.Errorf("pods are replaced: %t, want %t", got, want)
+			}
+		})
 	}
 }

@@ -15,13 +15,6 @@ import (
 	"github.com/zoetrope/markdown-view/controller/internal/outcome"
 )
 
-// keptObjects is what was applied last, packed.
-type keptObjects struct {
-	objects []apply.Desired
-	// missing are the ConfigMaps that were gone when it was looked for.
-	missing []string
-}
-
 // keep looks after what was applied last while what is wanted can't be applied: it is
 // repaired, has as many replicas as the view says now, and its health is reported beside
 // what is wrong.
@@ -41,26 +34,12 @@ func (r *Reconciler) keep(ctx context.Context, view *v1.MarkdownView, state *vie
 }
 
 func (r *Reconciler) keepObjects(ctx context.Context, view *v1.MarkdownView, state *viewState, fault *result) error {
-	kept := state.kept
-	if kept == nil {
-		configMaps := state.rendered.configMaps
-		if state.rendered.key == "" {
-			configMaps = configMapsIn(view.Status.Inventory)
-		}
-		objects, missing, unseen, err := r.Applier.Kept(ctx, view, configMaps, state.rendered.objects, &state.lastApplied, &state.written)
-		if err == nil {
-			objects, err = apply.Packed(objects) // many may wait for their turn
-		}
-		if err != nil {
-			return err
-		}
-		if kept = (&keptObjects{objects, missing}); !unseen { // which are seen once they are applied
-			state.kept = kept
-		}
+	kept, err := r.keepable(ctx, view, state)
+	if err != nil {
+		return err
 	}
-	objects := kept.objects
+	objects := kept.Objects
 	if replicas := *view.Spec.Replicas; replicas >= 0 && replicas <= v1.MaxReplicas {
-		var err error
 		if objects, err = apply.Scaled(objects, replicas); err != nil {
 			return err
 		}
@@ -84,6 +63,11 @@ func (r *Reconciler) keepObjects(ctx context.Context, view *v1.MarkdownView, sta
 	if err != nil {
 		return err
 	}
+	if state.kept != nil && len(applied.Fights) == 0 { // as it is scaled now: that isn't asked for again
+		if state.kept.Objects, err = apply.Packed(objects); err != nil {
+			return err
+		}
+	}
 	// Pods of another release serve what is asked for; these wouldn't, or aren't as asked for.
 	others := good.returned || len(applied.Fights) > 0 || len(plan.Missing("Deployment", "Service")) > 0
 	if plan.Deployment() != nil {
@@ -93,14 +77,37 @@ func (r *Reconciler) keepObjects(ctx context.Context, view *v1.MarkdownView, sta
 		}
 	}
 	fault.served = fault.served && !others
-	return r.keptHealth(ctx, view, state, plan, kept.missing, fault)
+	return r.keptHealth(ctx, view, state, plan, kept, fault)
+}
+
+// keepable is what was applied last, packed, since many may wait for their turn. It is
+// remembered, but for what caches see once it is applied.
+func (r *Reconciler) keepable(ctx context.Context, view *v1.MarkdownView, state *viewState) (*apply.Keepable, error) {
+	if state.kept != nil {
+		return state.kept, nil
+	}
+	configMaps := state.rendered.configMaps
+	if state.rendered.key == "" {
+		configMaps = configMapsIn(view.Status.Inventory)
+	}
+	kept, err := r.Applier.Kept(ctx, view, configMaps, state.rendered.objects, &state.lastApplied, &state.written)
+	if err == nil {
+		kept.Objects, err = apply.Packed(kept.Objects)
+	}
+	if err == nil && !kept.Unseen {
+		state.kept = &kept
+	}
+	return &kept, err
 }
 
 // keptHealth adds to a fault what is wrong with what is kept, too.
-func (r *Reconciler) keptHealth(ctx context.Context, view *v1.MarkdownView, state *viewState, plan *apply.Plan, missing []string, fault *result) error {
+func (r *Reconciler) keptHealth(ctx context.Context, view *v1.MarkdownView, state *viewState, plan *apply.Plan, kept *apply.Keepable, fault *result) error {
 	var wrong []string
-	if len(missing) > 0 {
-		wrong = append(wrong, "their ConfigMap "+strings.Join(missing, ", ")+" is gone, so that no pod of theirs can start")
+	if len(kept.Missing) > 0 {
+		wrong = append(wrong, "their ConfigMap "+strings.Join(kept.Missing, ", ")+" is gone, so that no pod of theirs can start")
+	}
+	if len(kept.Edited) > 0 && view.DriftMode() == v1.DriftDetectionEnabled {
+		wrong = append(wrong, "somebody else has edited their ConfigMap "+strings.Join(kept.Edited, ", ")+", and what it held isn't known any more")
 	}
 	var pods corev1.PodList
 	if err := r.Client.List(ctx, &pods, apply.OfView(view)...); err != nil {

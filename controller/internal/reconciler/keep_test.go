@@ -177,6 +177,59 @@ func TestWhatCachesDontShowIsKept(t *testing.T) {
 	}
 }
 
+// TestWhatOthersHaveWrittenWhileNobodyLooked has somebody write to pages while no controller
+// runs, and what is wanted be at fault.
+func TestWhatOthersHaveWrittenWhileNobodyLooked(t *testing.T) {
+	writes := map[string]struct {
+		write   func(*corev1.ConfigMap)
+		isTold  bool
+		repairs bool
+	}{
+		"a label":        {write: func(c *corev1.ConfigMap) { c.Labels["team"] = "docs" }},
+		"another page":   {write: func(c *corev1.ConfigMap) { c.Data["more.md"] = "# More\n" }, repairs: true},
+		"a page of ours": {write: func(c *corev1.ConfigMap) { c.Data["start.md"] = "# Edited\n" }, isTold: true},
+	}
+	for fault, of := range faults {
+		for what, test := range writes {
+			t.Run(fault+", "+what, func(t *testing.T) {
+				f := newFixture(t)
+				f.served("docs")
+				want := f.objects()
+				of.begin(f)
+				_, _ = f.tryReconcile("docs")
+				f.edit(test.write)
+				f.restart()
+				if f.limiter.limit > 0 {
+					f.limiter = newRolloutLimiter(1, &f.states)
+					f.limiter.hold(f.states.of(client.ObjectKey{Namespace: "docs", Name: "other"}))
+				}
+				f.Requests()
+				_, _ = f.tryReconcile("docs")
+				_, _ = f.tryReconcile("docs")
+				diff := cmp.Diff(want["ConfigMap"], f.objects()["ConfigMap"])
+				if test.isTold != (diff != "") {
+					t.Errorf("it isn't as it was: %s", diff)
+				}
+				if requests := f.Requests(); test.repairs != slices.Contains(requests, "merge into ConfigMap markdowns-docs") {
+					t.Errorf("requests: %v", requests)
+				}
+				view := fakecluster.Get(f.Cluster, &v1.MarkdownView{}, "docs", "docs")
+				message := conditions.GetMessage(view, meta.ReadyCondition)
+				if told := strings.Contains(message, "somebody else has edited their ConfigMap markdowns-docs"); told != test.isTold {
+					t.Errorf("the message is %s", message)
+				}
+				if test.isTold && conditions.IsTrue(view, meta.ReadyCondition) {
+					t.Error("it is Ready")
+				}
+				_, _ = f.tryReconcile("docs")
+				if got := f.Requests(); len(got) > 0 {
+					t.Errorf("at rest: %v", got)
+				}
+			})
+		}
+	}
+}
+
 // objects describes what a view's pods and readers get.
 func (f *fixture) objects() map[string]string {
 	f.Helper()

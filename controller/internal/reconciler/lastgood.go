@@ -70,9 +70,9 @@ func (r *Reconciler) lastGood(ctx context.Context, view *v1.MarkdownView, state 
 	standing.ShortFor = state.short.begin(standing.Short && copied != "", now)
 	standing.Short = !state.short.since.IsZero()
 	standing.Failing = standing.Failing || failedBefore(view)
-	standing.StuckFor = state.rollout.stuckFor(now)
+	standing.StuckFor, standing.ReturnedFor = state.rollout.stuckFor(now), state.returned.stuckFor(now)
 
-	template, recheck := health.Decide(&standing)
+	template, recheck := health.Decide(&standing, view.Spec.Timeout.Duration)
 	if template == health.LastGood {
 		return r.useLastGood(ctx, view, state, wanted, deployment, served, stranded)
 	}
@@ -165,6 +165,7 @@ func (r *Reconciler) checkReturned(view *v1.MarkdownView, state *viewState, depl
 		state.rollout.begin(view.Generation, state.rendered.revision, health.CountsOf(deployment), now)
 	}
 	state.rollout.absorb(health.CountsOf(deployment))
+	state.returned.begin(view.Generation, state.rendered.revision, health.CountsOf(deployment), now)
 	returning := result{
 		state: outcome.Progressing, reason: v1.ProgressingReason, requeueAfter: progressRefresh, replicas: &deployment.Status.Replicas, slot: slotKept,
 		message: fmt.Sprintf("what is wanted fails, and earlier pods were lost: pods with the last good pages are started before that is tried again, of %d replicas %d are available",

@@ -116,3 +116,27 @@ func TestWhatARolloutTakesAwayIsNotMissing(t *testing.T) {
 		})
 	}
 }
+
+// TestWhatIsWantedIsTriedAgainWhereNothingStarts has the last good pages not start any more, as
+// when their image is gone, and what is wanted be mended elsewhere.
+func TestWhatIsWantedIsTriedAgainWhereNothingStarts(t *testing.T) {
+	p, old := badEdit(t)
+	p.lose(old)
+	p.reconcile("docs")
+	p.pass(3 * time.Second)
+	p.reconcile("docs")
+	p.make(isPending)
+	for _, step := range []struct {
+		after time.Duration
+		mount string
+	}{{0, copied}, {v1.DefaultTimeout - time.Minute, copied}, {2 * time.Minute, original}} {
+		p.pass(step.after)
+		p.status(2, 0)
+		p.reconcile("docs")
+		if diff := cmp.Diff([]string{step.mount}, p.mounts()); diff != "" {
+			t.Fatalf("after another %s: %s", step.after, diff)
+		}
+	}
+	p.replaced()
+	p.ready(p.reconcile("docs"), metav1.ConditionTrue, v1.HealthyReason, "")
+}

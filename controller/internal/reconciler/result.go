@@ -74,6 +74,10 @@ func isUndeclared(err error) bool {
 		!strings.Contains(said, "admission webhook")
 }
 
+// immutableData is what the API server says of a change of a ConfigMap whose field immutable is
+// set. Kubelets don't look for another one of the name while they use it.
+const immutableData = "field is immutable when `immutable` is set"
+
 // failure is the result of an error. Errors that know their outcome carry it; what is
 // left are the API server's own.
 func failure(err error) result {
@@ -87,6 +91,9 @@ func failure(err error) result {
 		message := err.Error()
 		if strings.Contains(message, "immutable") {
 			message += ": delete the object, and the controller recreates it"
+		}
+		if strings.Contains(message, immutableData) {
+			message += "; nodes go on with the deleted one as long as pods mount it: delete these, too"
 		}
 		return result{state: outcome.Stalled, reason: v1.ApplyFailedReason, message: message, requeueAfter: refusalRecheck}
 	case isUndeclared(err):

@@ -28,6 +28,7 @@ func (r *Reconciler) checkRollout(ctx context.Context, view *v1.MarkdownView, st
 	if good.returned {
 		return r.checkReturned(view, state, deployment, atRest)
 	}
+	state.returned = rolloutStart{}
 	unavailable := health.UnavailableReason(deployment, pods.Items)
 	if unavailable == "" {
 		state.rollout, state.served, state.short = rolloutStart{}, state.rendered.revision, shortage{}

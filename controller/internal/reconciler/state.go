@@ -53,7 +53,7 @@ type unrest struct {
 	// invalid is what couldn't be generated; zero if that wasn't so last.
 	invalid invalidRendering
 	// kept are the objects of before while new ones can't be had; nil while they can.
-	kept *keptObjects
+	kept *apply.Keepable
 	// refused is the version of the view for which a status was refused, because there is
 	// a newer one, which the cache may show late.
 	refused string
@@ -67,6 +67,9 @@ type unrest struct {
 	notCopied error
 	// short is since when pods of it are missing that can't start.
 	short shortage
+	// returned is since when pods of the last good pages make no progress, to which a
+	// Deployment has returned; zero if it hasn't.
+	returned rolloutStart
 }
 
 // begin has room for what a reconciliation notes.
