@@ -289,7 +289,7 @@ func (f *field) listen() (err error) {
 
 // allReady waits until all views are.
 func (f *field) allReady(ctx context.Context) error {
-	return f.allReadyIn(ctx, metav1.NamespaceAll, f.views)
+	return f.allReadyIn(ctx, f.views, f.viewNamespaces()...)
 }
 
 // until waits for what takes minutes on a busy machine. It looks seldom: a list of all
