@@ -246,7 +246,7 @@ const quickRollout = time.Second
 
 // collectAt is how much garbage there is in percent of what is in use before it is
 // collected: almost all that is in use are caches, which are there to stay.
-const collectAt = 50
+const collectAt = 60
 
 // limitMemory leaves a tenth of what GOMEMLIMIT names, the container's whole limit, to
 // what isn't Go's, and has garbage collected sooner than Go does, unless GOGC says when.
