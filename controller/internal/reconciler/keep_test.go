@@ -203,6 +203,7 @@ func TestWhatOthersHaveWrittenWhileNobodyLooked(t *testing.T) {
 					f.limiter = newRolloutLimiter(1, &f.states)
 					f.limiter.hold(f.states.of(client.ObjectKey{Namespace: "docs", Name: "other"}))
 				}
+				f.clock.SetTime(f.clock.Now().Add(time.Minute)) // until it may be told
 				f.Requests()
 				_, _ = f.tryReconcile("docs")
 				_, _ = f.tryReconcile("docs")
