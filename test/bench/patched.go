@@ -139,7 +139,7 @@ func (f *field) made(ctx context.Context, namespace string, document func(int) s
 }
 
 // allReadyIn waits until as many views in namespaces are. It lists one namespace after the other:
-// to list all again and again took a tenth of the machine from the controller, and not from the
+// to list all again and again took nearly a tenth of the machine from the controller, and not from the
 // loop that it is compared with.
 func (f *field) allReadyIn(ctx context.Context, views int, namespaces ...string) error {
 	ready := 0
