@@ -49,7 +49,7 @@ func TestAnImmutableConfigMapIsNamed(t *testing.T) {
 	update(f, &corev1.ConfigMap{}, "markdowns-docs", func(c *corev1.ConfigMap) { c.Immutable = new(true) })
 	update(f, &v1.MarkdownView{}, "docs", func(v *v1.MarkdownView) { v.Spec.Markdowns["next.md"] = "# Changed\n" })
 	view := f.status("docs", metav1.ConditionFalse, v1.ApplyFailedReason)
-	if message := readyMessage(view); !strings.Contains(message, "ConfigMap markdowns-docs") || !strings.Contains(message, "delete the object") {
+	if message := readyMessage(view); !strings.Contains(message, "ConfigMap markdowns-docs") || !strings.Contains(message, "delete the object") || !strings.Contains(message, "as long as pods mount it") {
 		t.Errorf("the message doesn't say what to do: %s", message)
 	}
 	f.must(f.Client.Delete(t.Context(), f.configMap()))

@@ -54,6 +54,9 @@ const (
 	shortPatience = 3 * time.Second
 	// stuckPatience is how long a rollout may make no progress while pods are missing.
 	stuckPatience = 20 * time.Second
+	// returnedPatience is how long pods of the last good pages have to start, however short a
+	// view's timeout is: what is tried again takes those away that haven't.
+	returnedPatience = 5 * time.Minute
 )
 
 // Decide decides which template a Deployment is to have, and when that may be another one
@@ -62,10 +65,10 @@ const (
 // It doesn't go back and forth: as long as what is wanted fails, a returned Deployment gets
 // it again when all pods of the last good pages are available, and from then on these are
 // all of the kind that can start, so that none is missing unless more are wanted. Where they
-// can't start either, it gets it again after a rollout's timeout.
+// can't start either, it gets it again after a rollout's timeout, or five minutes if that is longer.
 func Decide(s *Standing, timeout time.Duration) (template Template, recheck time.Duration) {
 	if s.Returned {
-		if !s.Held && (s.Changed || s.Complete || s.ReturnedFor >= timeout) {
+		if !s.Held && (s.Changed || s.Complete || s.ReturnedFor >= max(timeout, returnedPatience)) {
 			return Wanted, 0
 		}
 		return LastGood, 0

@@ -15,6 +15,7 @@ import (
 func TestDecide(t *testing.T) {
 	tests := map[string]struct {
 		standing Standing
+		timeout  time.Duration
 		want     Template
 		recheck  time.Duration
 	}{
@@ -30,6 +31,8 @@ func TestDecide(t *testing.T) {
 		"it has returned, and what is wanted isn't known":   {standing: Standing{Returned: true, Changed: true, Complete: true, Held: true}, want: LastGood},
 		"it has returned to what can't start either":        {standing: Standing{Returned: true, ReturnedFor: 5 * time.Minute}},
 		"it has returned to what hasn't started yet":        {standing: Standing{Returned: true, ReturnedFor: 4 * time.Minute}, want: LastGood},
+		"it has returned, and the timeout is short":         {standing: Standing{Returned: true, ReturnedFor: time.Minute}, timeout: time.Second, want: LastGood},
+		"the timeout is long":                               {standing: Standing{Returned: true, ReturnedFor: 10 * time.Minute}, timeout: time.Hour, want: LastGood},
 		"neither starts, and what is wanted isn't known":    {standing: Standing{Returned: true, ReturnedFor: time.Hour, Held: true}, want: LastGood},
 		"what failed is kept, because a later edit is bad":  {standing: Standing{Short: true, ShortFor: time.Minute, Failing: true, Held: true}, want: LastGood},
 		"all pods can start, and what is wanted goes on":    {standing: Standing{Complete: true}},
@@ -37,7 +40,7 @@ func TestDecide(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			got, recheck := Decide(&test.standing, 5*time.Minute)
+			got, recheck := Decide(&test.standing, test.timeout)
 			if got != test.want || recheck != test.recheck {
 				t.Errorf("got %d, %s, want %d, %s", got, recheck, test.want, test.recheck)
 			}

@@ -120,11 +120,7 @@ func TestWhatARolloutTakesAwayIsNotMissing(t *testing.T) {
 // TestWhatIsWantedIsTriedAgainWhereNothingStarts has the last good pages not start any more, as
 // when their image is gone, and what is wanted be mended elsewhere.
 func TestWhatIsWantedIsTriedAgainWhereNothingStarts(t *testing.T) {
-	p, old := badEdit(t)
-	p.lose(old)
-	p.reconcile("docs")
-	p.pass(3 * time.Second)
-	p.reconcile("docs")
+	p := returned(t)
 	p.make(isPending)
 	for _, step := range []struct {
 		after time.Duration

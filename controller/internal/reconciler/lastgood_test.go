@@ -133,6 +133,20 @@ func (p *pods) lose(old *corev1.Pod) {
 	p.status(2, 0)
 }
 
+// returned makes such an edit, and has the Deployment return to the last good pages.
+func returned(t *testing.T) *pods {
+	t.Helper()
+	p, old := badEdit(t)
+	p.lose(old)
+	p.reconcile("docs")
+	p.pass(3 * time.Second)
+	p.reconcile("docs")
+	if diff := cmp.Diff([]string{copied}, p.mounts()); diff != "" {
+		t.Fatal(diff)
+	}
+	return p
+}
+
 // TestLostPodsOfTheLastGoodPagesStart follows a lost pod through the Deployment's return
 // and its next try, with the controller started again before each step.
 func TestLostPodsOfTheLastGoodPagesStart(t *testing.T) {
@@ -276,14 +290,7 @@ func TestOnlyWhatIsMissingIsReturnedFor(t *testing.T) {
 // TestAFixIsAppliedAtOnce has a Deployment that has returned, and whose pods aren't
 // available yet.
 func TestAFixIsAppliedAtOnce(t *testing.T) {
-	p, old := badEdit(t)
-	p.lose(old)
-	p.reconcile("docs")
-	p.pass(3 * time.Second)
-	p.reconcile("docs")
-	if diff := cmp.Diff([]string{copied}, p.mounts()); diff != "" {
-		t.Fatal(diff)
-	}
+	p := returned(t)
 	p.update("docs", func(v *v1.MarkdownView) { v.Spec.Markdowns["start.md"] = "# Fixed\n" })
 	p.Requests()
 	p.reconcile("docs")
