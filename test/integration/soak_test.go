@@ -85,6 +85,7 @@ func TestSoak(t *testing.T) {
 		t.Logf("%5d times: %s", s.counts[name], name)
 	}
 	s.rests(min(time.Minute, max(35*time.Second, duration/20))) // what is in the way is looked at every 30 seconds
+	s.isRepaired()
 	s.measure()
 	s.staysFlat()
 }

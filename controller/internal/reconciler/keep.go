@@ -77,7 +77,7 @@ func (r *Reconciler) keepObjects(ctx context.Context, view *v1.MarkdownView, sta
 		}
 	}
 	fault.served = fault.served && !others
-	return r.keptHealth(ctx, view, state, plan, kept, fault)
+	return r.keptHealth(ctx, view, state, plan, kept, applied.Fights, fault)
 }
 
 // keepable is what was applied last, packed, since many may wait for their turn. It is
@@ -101,8 +101,11 @@ func (r *Reconciler) keepable(ctx context.Context, view *v1.MarkdownView, state 
 }
 
 // keptHealth adds to a fault what is wrong with what is kept, too.
-func (r *Reconciler) keptHealth(ctx context.Context, view *v1.MarkdownView, state *viewState, plan *apply.Plan, kept *apply.Keepable, fault *result) error {
+func (r *Reconciler) keptHealth(ctx context.Context, view *v1.MarkdownView, state *viewState, plan *apply.Plan, kept *apply.Keepable, fights []string, fault *result) error {
 	var wrong []string
+	if len(fights) > 0 {
+		wrong = append(wrong, contested(fights))
+	}
 	if len(kept.Missing) > 0 {
 		wrong = append(wrong, "their ConfigMap "+strings.Join(kept.Missing, ", ")+" is gone, so that no pod of theirs can start")
 	}

@@ -278,6 +278,41 @@ func TestHealthIsReportedBesideTheFault(t *testing.T) {
 	}
 }
 
+// TestAFightOverWhatIsKeptIsTold has somebody edit a page whenever it is corrected, while what
+// is wanted can't be applied.
+func TestAFightOverWhatIsKeptIsTold(t *testing.T) {
+	const told = "; of the pages of before: ConfigMap markdowns-docs is changed again and again"
+	for name, fault := range faults {
+		t.Run(name, func(t *testing.T) {
+			f := newFixture(t)
+			f.served("docs")
+			fault.begin(f)
+			_, _ = f.tryReconcile("docs")
+			for range 60 {
+				fakecluster.Edit(f.Cluster, "anyone", &corev1.ConfigMap{}, "docs", "markdowns-docs", func(c *corev1.ConfigMap) { c.Data["start.md"] = "theirs" })
+				_, _ = f.tryReconcile("docs")
+				f.clock.SetTime(f.clock.Now().Add(time.Second))
+			}
+			view := fakecluster.Get(f.Cluster, &v1.MarkdownView{}, "docs", "docs")
+			f.ready(view, metav1.ConditionFalse, fault.reason, told)
+			if requests := f.Requests(); len(requests) > 12 {
+				t.Errorf("in a minute %v", requests)
+			}
+			for range 30 {
+				_, _ = f.tryReconcile("docs")
+				f.clock.SetTime(f.clock.Now().Add(10 * time.Second))
+			}
+			view = fakecluster.Get(f.Cluster, &v1.MarkdownView{}, "docs", "docs")
+			if message := conditions.GetMessage(view, meta.ReadyCondition); strings.Contains(message, told) || conditions.GetReason(view, meta.ReadyCondition) != fault.reason {
+				t.Errorf("in the end the message is %s", message)
+			}
+			if got := fakecluster.Get(f.Cluster, &corev1.ConfigMap{}, "docs", "markdowns-docs").Data["start.md"]; got != "# Start\n" {
+				t.Errorf("in the end the page is %q", got)
+			}
+		})
+	}
+}
+
 // TestOnlyTheTemplateWaitsForARolloutSlot has a slot held by a rollout that makes no
 // progress.
 func TestOnlyTheTemplateWaitsForARolloutSlot(t *testing.T) {
