@@ -56,7 +56,7 @@ PORT ?= 3000
 .PHONY: preview
 preview: environment build-fn bin/mdbook bin/kustomize ## Serve the book of the view VIEW=path on this machine, as its pods would, and follow edits. NAME, FROM and PORT: the view's name if there are several, where its paths begin, and where it is served (3000).
 	@go -C test build -o "$(CURDIR)/bin/preview" ./preview/cmd/preview
-	@exec bin/preview -view '$(VIEW)' -from '$(FROM)' -name '$(NAME)' -port $(PORT) \
+	@exec bin/preview -view '$(VIEW)' -from '$(FROM)' -name '$(NAME)' -port '$(PORT)' \
 	  -fn "$(CURDIR)/bin/fn" -kustomize "$(CURDIR)/bin/kustomize" -mdbook "$(CURDIR)/bin/mdbook"
 
 .PHONY: docs

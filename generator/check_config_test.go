@@ -45,7 +45,7 @@ func TestBadConfig(t *testing.T) {
 		},
 		"a key that mdBook doesn't know": {
 			toml: "[book]\ncolour = 1\n",
-			want: []string{"book.toml:2: mdBook 0.5 doesn't know the key book.colour; it doesn't start"},
+			want: []string{"book.toml:2: mdBook 0.5 doesn't know the key book.colour; it doesn't start: remove it, or set spec.viewerImage to an mdBook that knows it"},
 		},
 		"no site": {
 			toml: "[output.markdown]\n",
@@ -139,12 +139,12 @@ func TestConfigWarnings(t *testing.T) {
 		},
 		"a key that mdBook doesn't know, where it goes on": {
 			toml: "[output.html]\nfavicon = 'x'\n",
-			want: []string{"spec.bookToml: book.toml:2: mdBook 0.5 doesn't know the key output.html.favicon; it ignores all of [output.html] then"},
+			want: []string{"spec.bookToml: book.toml:2: mdBook 0.5 doesn't know the key output.html.favicon; it ignores all of [output.html] then: remove it, or set spec.viewerImage to an mdBook that knows it"},
 		},
 		"a key that another version may know": {
 			toml:  "[book]\ncolour = 1\n",
 			image: "example.com/mdbook",
-			want:  []string{"spec.bookToml: book.toml:2: mdBook 0.5 doesn't know the key book.colour; it doesn't start"},
+			want:  []string{"spec.bookToml: book.toml:2: mdBook 0.5 doesn't know the key book.colour; it doesn't start: remove it, or set spec.viewerImage to an mdBook that knows it"},
 		},
 	}
 	for name, test := range tests {

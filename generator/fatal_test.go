@@ -29,7 +29,7 @@ var fatalBooks = map[string]fatalBook{
 	},
 	"an unknown icon in what is ignored": {
 		toml: icons + "'fa-github'\nx = 1",
-		want: []string{"?book.toml:5: mdBook 0.5 doesn't know the key output.html.x; it ignores all of [output.html] then"},
+		want: []string{"?book.toml:5: mdBook 0.5 doesn't know the key output.html.x; it ignores all of [output.html] then: remove it, or set spec.viewerImage to an mdBook that knows it"},
 	},
 	"a template of mdBook 0.4": {
 		files: map[string]string{"theme/index.hbs": "{{{content}}}\n{{#previous}}{{/previous}}"},

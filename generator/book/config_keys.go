@@ -11,7 +11,6 @@ import (
 	"github.com/pelletier/go-toml/v2/unstable"
 
 	"github.com/zoetrope/markdown-view/generator/diagnostic"
-	"github.com/zoetrope/markdown-view/generator/spelling"
 )
 
 // keys are the keys of a table of book.toml: each a keys, for a table, or a kind.
@@ -98,14 +97,6 @@ var playgroundKeys = keys{
 	"editable": flag, "copyable": flag, "copy-js": flag, "line-numbers": flag, "runnable": flag,
 }
 
-// removedKeys were known to mdBook 0.4.
-var removedKeys = map[string]string{
-	"book.multilingual":            "it never had an effect",
-	"output.html.copy-fonts":       "fonts are always copied",
-	"output.html.curly-quotes":     "write smart-punctuation",
-	"output.html.google-analytics": "put the script into the theme's head.hbs",
-}
-
 // checker compares a document with the keys that mdBook knows.
 type checker struct {
 	positions map[string]position
@@ -153,12 +144,7 @@ func (c *checker) unknown(key, name string, known keys) {
 		return
 	}
 	c.fault(key, message)
-	c.faults[len(c.faults)-1].hint = func() string {
-		if nearest := spelling.Nearest(name, sortedKeys(known)); nearest != "" {
-			return fmt.Sprintf(": did you mean %q?", nearest)
-		}
-		return ""
-	}
+	c.faults[len(c.faults)-1].hint = func() string { return remedy(name, known) }
 }
 
 func (c *checker) fault(key, message string) {

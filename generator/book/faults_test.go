@@ -28,11 +28,26 @@ func TestParseConfigFaults(t *testing.T) {
 			toml: "rust = {version = 1}\n[build]\n  watch = true\n[book]\nmultilingual = false",
 			want: diagnostic.List{
 				{File: "book.toml", Line: 1,
-					Message: "mdBook 0.5 doesn't know the key rust.version; it doesn't start"},
+					Message: "mdBook 0.5 doesn't know the key rust.version; it doesn't start: remove it, or set spec.viewerImage to an mdBook that knows it"},
 				{File: "book.toml", Line: 3,
-					Message: "mdBook 0.5 doesn't know the key build.watch; it doesn't start"},
+					Message: "mdBook 0.5 doesn't know the key build.watch; it doesn't start: remove it, or set spec.viewerImage to an mdBook that knows it"},
 				{File: "book.toml", Line: 5,
 					Message: "mdBook 0.5 doesn't know the key book.multilingual, which mdBook 0.4 had: it never had an effect; it doesn't start"},
+			},
+		},
+		"keys of other tables, and one that several have": {
+			toml: "[html]\nx = 1\n[book]\nmathjax-support = true\nedition = '2024'\n[output.html]\nauthors = ['me']\nsearch.line-numbers = true\n",
+			want: diagnostic.List{
+				{File: "book.toml", Line: 1,
+					Message: "mdBook 0.5 doesn't know the key html; it doesn't start: it belongs in [output]"},
+				{File: "book.toml", Line: 4,
+					Message: "mdBook 0.5 doesn't know the key book.mathjax-support; it doesn't start: it belongs in [output.html]"},
+				{File: "book.toml", Line: 5,
+					Message: "mdBook 0.5 doesn't know the key book.edition; it doesn't start: it belongs in [rust]"},
+				{Severity: diagnostic.Warning, File: "book.toml", Line: 7,
+					Message: "mdBook 0.5 doesn't know the key output.html.authors; it ignores all of [output.html] then: it belongs in [book]"},
+				{Severity: diagnostic.Warning, File: "book.toml", Line: 8,
+					Message: "mdBook 0.5 doesn't know the key output.html.search.line-numbers; it ignores all of [output.html] then: remove it, or set spec.viewerImage to an mdBook that knows it"},
 			},
 		},
 		"values that mdBook doesn't know": {
@@ -50,7 +65,7 @@ func TestParseConfigFaults(t *testing.T) {
 				{Severity: diagnostic.Warning, File: "book.toml", Line: 2,
 					Message: "mdBook 0.5 doesn't know the key output.html.curly-quotes, which mdBook 0.4 had: write smart-punctuation; it ignores all of [output.html] then"},
 				{Severity: diagnostic.Warning, File: "book.toml", Line: 4,
-					Message: "mdBook 0.5 doesn't know the key output.html.fold.depth; it ignores all of [output.html] then"},
+					Message: "mdBook 0.5 doesn't know the key output.html.fold.depth; it ignores all of [output.html] then: remove it, or set spec.viewerImage to an mdBook that knows it"},
 			},
 		},
 		"keys that are near to others of their table": {
@@ -61,7 +76,7 @@ func TestParseConfigFaults(t *testing.T) {
 				{Severity: diagnostic.Warning, File: "book.toml", Line: 4,
 					Message: "mdBook 0.5 doesn't know the key output.html.fold.enabled; it ignores all of [output.html] then: did you mean \"enable\"?"},
 				{Severity: diagnostic.Warning, File: "book.toml", Line: 5,
-					Message: "mdBook 0.5 doesn't know the key output.html.fold.theme; it ignores all of [output.html] then"},
+					Message: "mdBook 0.5 doesn't know the key output.html.fold.theme; it ignores all of [output.html] then: it belongs in [output.html]"},
 			},
 		},
 		"values of wrong types for the HTML renderer": {
@@ -96,7 +111,7 @@ func TestParseConfigFaults(t *testing.T) {
 			}
 			want := defaults(func(c *Config) {
 				c.Faults = test.want
-				c.HTMLIgnored = test.want[0].Severity == diagnostic.Warning
+				c.HTMLIgnored = test.want[len(test.want)-1].Severity == diagnostic.Warning
 			})
 			if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(Config{}, "Redirects", "Preprocessors")); diff != "" {
 				t.Error(diff)

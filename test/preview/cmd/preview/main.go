@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"strconv"
 	"syscall"
 
 	"github.com/zoetrope/markdown-view/test/preview"
@@ -22,18 +23,23 @@ func main() {
 	flag.StringVar(&options.Function, "fn", "fn", "the function's program")
 	flag.StringVar(&options.Kustomize, "kustomize", "kustomize", "kustomize's program")
 	flag.StringVar(&options.MDBook, "mdbook", "mdbook", "mdBook's program")
-	flag.IntVar(&options.Port, "port", 3000, "where the book is served, on the loopback address")
+	port := flag.String("port", "3000", "where the book is served, on the loopback address")
 	flag.Parse()
-	if err := run(options); err != nil {
+	if err := run(options, *port); err != nil {
 		fmt.Fprintln(os.Stderr, "preview:", err)
 		os.Exit(1)
 	}
 }
 
-func run(options preview.Options) (err error) {
+func run(options preview.Options, port string) (err error) {
 	if options.Path == "" {
 		return errors.New("say which view to serve: make preview VIEW=examples/inline/markdownview.yaml")
 	}
+	number, err := strconv.ParseUint(port, 10, 16)
+	if err != nil {
+		return fmt.Errorf("PORT=%s: say a number up to 65535: make preview VIEW=%s PORT=3000", port, options.Path)
+	}
+	options.Port = int(number)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	if options.Folder, err = os.MkdirTemp("", "preview-"); err != nil {
