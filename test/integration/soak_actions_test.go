@@ -56,11 +56,13 @@ func init() { // the actions refer to the soak, which refers to them
 		{name: "restart the controller", weight: 1, restarts: true, cluster: func(s *soak) {
 			s.restartEnded()
 			s.must(s.controller.Restart(s.Context()))
+			s.forget()
 		}},
 		{name: "kill the controller", weight: 2, restarts: true, cluster: func(s *soak) {
 			s.restartEnded()
 			s.must(s.controller.Kill(s.Context()))
 			s.must(s.controller.Start(s.Context()))
+			s.forget()
 		}},
 		{name: "pause the API server", weight: 1, cluster: func(s *soak) { s.outage(cluster.APIServer) }},
 		{name: "pause etcd", weight: 1, cluster: func(s *soak) { s.outage(cluster.Etcd) }},
@@ -87,6 +89,14 @@ func (s *soak) restartEnded() {
 		s.Fatalf("the controller has ended with %s: %s", state.Ended, strings.Join(lines[max(0, len(lines)-20):], "\n"))
 	}
 	s.must(s.controller.Start(s.Context()))
+	s.forget()
+}
+
+// forget notes that the controller was started anew.
+func (s *soak) forget() {
+	for _, v := range s.views {
+		v.forgotten = true
+	}
 }
 
 // outage freezes a component for some seconds: less than leases last, or the cluster's own

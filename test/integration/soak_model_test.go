@@ -87,7 +87,7 @@ func (v *soakView) differs(s *soak) string {
 		if missing := cmp.Or(v.differsFromFunction(s), v.isntServed()); missing != "" {
 			return missing
 		}
-		v.served, v.lostPages, v.lostDeployment, v.excuse = true, false, false, ""
+		v.served, v.lostPages, v.lostDeployment, v.forgotten, v.excuse = true, false, false, false, ""
 		return ""
 	}
 	if v.served && v.taken == nil {

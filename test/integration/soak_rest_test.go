@@ -86,7 +86,7 @@ func (v *soakView) damage() string {
 	var damage []string
 	if v.tenant.get(deployment, generator.ViewerName(v.name)) && !v.lostDeployment {
 		damage = append(damage, relabelled(deployment, v.name))
-		if period := *deployment.Spec.Template.Spec.TerminationGracePeriodSeconds; period == 77 || period == 99 {
+		if period := *deployment.Spec.Template.Spec.TerminationGracePeriodSeconds; period == 77 || period == 99 && !v.forgotten {
 			damage = append(damage, fmt.Sprintf("its Deployment gives pods %d seconds to end", period))
 		}
 	}

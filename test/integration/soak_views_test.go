@@ -49,6 +49,9 @@ type soakView struct {
 	served bool
 	// lostPages and lostDeployment report whether somebody has changed or deleted them since.
 	lostPages, lostDeployment bool
+	// forgotten reports whether the controller was started anew since: what a webhook has made
+	// of its Deployment isn't told from what was applied then.
+	forgotten bool
 	// excuse is why what was served last isn't kept; empty if it is.
 	excuse string
 	// actions are those that concerned it.
