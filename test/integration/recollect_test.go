@@ -2,11 +2,14 @@ package integration
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
+	gocmp "github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/zoetrope/markdown-view/api/v1"
@@ -42,5 +45,66 @@ func TestPagesAreFoundThoughNobodySawTheirDeletion(t *testing.T) {
 			return "they are gone"
 		}
 		return differs(fmt.Sprint(restored.Data), fmt.Sprint(pages.Data))
+	})
+}
+
+// TestPagesEditedBeforeTheyWereKeptComeBack has pages edited before the controller knows that
+// they are to be kept, since what is wanted can't be applied.
+func TestPagesEditedBeforeTheyWereKeptComeBack(t *testing.T) {
+	edit := func(f *fixture, configMap *corev1.ConfigMap) {
+		f.must(f.Client.Patch(t.Context(), configMap.DeepCopy(), client.RawPatch(types.MergePatchType, []byte(`{"data": {"start.md": "# Edited\n"}}`)), client.FieldOwner("anyone")))
+	}
+	invalidate := func(v *v1.MarkdownView) {
+		v.Spec.Suspend, v.Spec.Markdowns["SUMMARY.md"] = false, "- [None](none.md)\n"
+	}
+	comesBack := func(f *fixture, name string, was *corev1.ConfigMap) {
+		f.eventually("the pages of "+name, func() string {
+			now := &corev1.ConfigMap{}
+			f.get(now, was.Name)
+			return gocmp.Diff(was.Data, now.Data)
+		})
+		if message := readyMessage(f.status(name, metav1.ConditionFalse, v1.InvalidReason)); strings.Contains(message, "edited") {
+			t.Errorf("the message of %s is %s", name, message)
+		}
+	}
+	t.Run("while no controller ran", func(t *testing.T) {
+		f := newCluster(t)
+		controller := f.controller("controller")
+		was := map[string]*corev1.ConfigMap{"docs": {}, "large": {}}
+		f.create(f.view("docs"))
+		f.create(f.largeView("large"))
+		for name, pages := range was {
+			f.ready(name)
+			f.get(pages, "markdowns-"+name)
+		}
+		f.must(controller.Stop(t.Context()))
+		for name, pages := range was {
+			edit(f, pages)
+			update(f, &v1.MarkdownView{}, name, invalidate)
+		}
+		f.must(controller.Start(t.Context()))
+		for name, pages := range was {
+			comesBack(f, name, pages)
+		}
+	})
+	t.Run("while it was suspended", func(t *testing.T) {
+		f := newFixture(t)
+		f.create(f.view("docs"))
+		f.ready("docs")
+		was := f.configMap()
+		update(f, &v1.MarkdownView{}, "docs", func(v *v1.MarkdownView) { v.Spec.Suspend = true })
+		f.caughtUp()
+		edit(f, was)
+		update(f, &v1.MarkdownView{}, "docs", invalidate)
+		comesBack(f, "docs", was)
+	})
+	t.Run("at the same moment", func(t *testing.T) {
+		f := newFixture(t)
+		f.create(f.view("docs"))
+		f.ready("docs")
+		was := f.configMap()
+		edit(f, was)
+		update(f, &v1.MarkdownView{}, "docs", invalidate)
+		comesBack(f, "docs", was)
 	})
 }

@@ -93,17 +93,16 @@ func (a *Applier) ownedOrUnseen(ctx context.Context, view *v1.MarkdownView, desi
 	var found Desired
 	switch o := live.(type) {
 	case *corev1.ConfigMap:
-		owned, err := corev1ac.ExtractConfigMap(o, generator.FieldManager)
+		owned, since, whole, err := a.ownedPages(ctx, view, desired.child(), o, version)
 		if err != nil {
-			return nil, false, fmt.Errorf("read the managed fields of ConfigMap %s: %w", o.Name, err)
+			return nil, false, err
 		}
 		// Digests, as ownedNow has: a large book of many ConfigMaps isn't held as a whole.
 		labels := generator.Labels(view.Name)
 		found = desiredConfigMap(comparedPages(owned.WithLabels(labels)).(*corev1ac.ConfigMapApplyConfiguration))
-		found.recollection = &recollection{version: version, labels: labels}
-		_, isWhole := owned.Data[generator.RevisionKeyOf(owned.Data, owned.BinaryData)]
+		found.recollection = &recollection{version: since, labels: labels}
 		others, _ := writers(o)
-		found.partial, found.edited = !isWhole, len(others) > 0
+		found.partial, found.edited = !whole, len(others) > 0
 	case *appsv1.Deployment:
 		owned, err := appsv1ac.ExtractDeployment(o, generator.FieldManager)
 		if err != nil {

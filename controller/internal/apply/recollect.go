@@ -62,10 +62,10 @@ func (a *Applier) recollect(ctx context.Context, c *child, deletedIn string) err
 }
 
 // behindChanges looks for a ConfigMap's pages before the change that is to be undone, and
-// those before it; the last good version may be too old to be asked for. It returns nil if
-// that doesn't lead to them.
+// those before it, and then in the last version in which they are known to have been there,
+// which may be too old to be asked for. It returns nil if that doesn't lead to them.
 func (a *Applier) behindChanges(ctx context.Context, c *child, deletedIn string) (*corev1ac.ConfigMapApplyConfiguration, error) {
-	at := []string{before(c.live.GetResourceVersion()), before(deletedIn), c.recollection.version}
+	at := []string{before(c.live.GetResourceVersion()), before(deletedIn)}
 	for tries := 0; len(at) > 0 && tries < maxRecollections; {
 		version := at[0]
 		at = at[1:]
@@ -84,7 +84,11 @@ func (a *Applier) behindChanges(ctx context.Context, c *child, deletedIn string)
 			at = append([]string{before(then.version)}, at...)
 		}
 	}
-	return nil, nil
+	if c.recollection.version == "" {
+		return nil, nil
+	}
+	then, err := a.configMapAt(ctx, c, c.recollection.version)
+	return then.pages, err
 }
 
 // betweenVersions looks for a ConfigMap's pages between the last version in which they are
@@ -131,16 +135,12 @@ type past struct {
 
 // configMapAt returns what a ConfigMap was in a version of the cluster.
 func (a *Applier) configMapAt(ctx context.Context, c *child, version string) (past, error) {
-	var list corev1.ConfigMapList
-	err := a.list(ctx, c, &list, &client.ListOptions{Raw: &metav1.ListOptions{ResourceVersion: version, ResourceVersionMatch: metav1.ResourceVersionMatchExact}})
-	switch {
-	case apierrors.IsResourceExpired(err) || apierrors.IsGone(err):
-		return past{forgotten: true}, nil
-	case err != nil || len(list.Items) == 0:
-		return past{}, err
+	configMap, forgotten, err := a.listedAt(ctx, c, version)
+	if configMap == nil || err != nil {
+		return past{forgotten: forgotten}, err
 	}
-	then := past{version: list.Items[0].ResourceVersion}
-	pages, err := corev1ac.ExtractConfigMap(&list.Items[0], generator.FieldManager)
+	then := past{version: configMap.ResourceVersion}
+	pages, err := corev1ac.ExtractConfigMap(configMap, generator.FieldManager)
 	if err != nil {
 		return past{}, fmt.Errorf("read the managed fields of %s: %w", c, err)
 	}
@@ -150,6 +150,54 @@ func (a *Applier) configMapAt(ctx context.Context, c *child, version string) (pa
 		then.pages = pages
 	}
 	return then, err
+}
+
+// listedAt returns a ConfigMap as it was in a version of the cluster, nil if there was none;
+// forgotten means that the API server doesn't know that version any more.
+func (a *Applier) listedAt(ctx context.Context, c *child, version string) (configMap *corev1.ConfigMap, forgotten bool, err error) {
+	var list corev1.ConfigMapList
+	err = a.list(ctx, c, &list, &client.ListOptions{Raw: &metav1.ListOptions{ResourceVersion: version, ResourceVersionMatch: metav1.ResourceVersionMatchExact}})
+	switch {
+	case apierrors.IsResourceExpired(err) || apierrors.IsGone(err):
+		return nil, true, nil
+	case err != nil || len(list.Items) == 0:
+		return nil, false, err
+	}
+	return &list.Items[0], false, nil
+}
+
+// ownedPages returns what our field manager owns of a view's ConfigMap in a version of the
+// cluster, or, if others have taken pages from it, owned before that, and in which version.
+// That it is whole tells the key of its revision, which names the pages beside it. It looks
+// behind as many changes as recollect does.
+func (a *Applier) ownedPages(ctx context.Context, view *v1.MarkdownView, c *child, live *corev1.ConfigMap, version string) (owned *corev1ac.ConfigMapApplyConfiguration, in string, whole bool, err error) {
+	for tries := 0; live != nil && tries <= maxRecollections; tries++ {
+		if metav1.IsControlledBy(live, view) && appliedByUs(live) {
+			then, err := corev1ac.ExtractConfigMap(live, generator.FieldManager)
+			if err != nil {
+				return nil, "", false, fmt.Errorf("read the managed fields of %s: %w", c, err)
+			}
+			if isWhole(then) {
+				return then, version, true, nil
+			}
+			if owned == nil {
+				owned, in = then, version
+			}
+		}
+		if version = before(live.ResourceVersion); version == "" {
+			break
+		}
+		if live, _, err = a.listedAt(ctx, c, version); err != nil {
+			return nil, "", false, err
+		}
+	}
+	return owned, in, false, nil
+}
+
+// isWhole reports whether all pages that a ConfigMap was applied with are among what is owned of it.
+func isWhole(owned *corev1ac.ConfigMapApplyConfiguration) bool {
+	_, is := owned.Data[generator.RevisionKeyOf(owned.Data, owned.BinaryData)]
+	return is
 }
 
 func (a *Applier) list(ctx context.Context, c *child, list *corev1.ConfigMapList, options *client.ListOptions) error {

@@ -180,14 +180,18 @@ func TestWhatCachesDontShowIsKept(t *testing.T) {
 // TestWhatOthersHaveWrittenWhileNobodyLooked has somebody write to pages while no controller
 // runs, and what is wanted be at fault.
 func TestWhatOthersHaveWrittenWhileNobodyLooked(t *testing.T) {
+	ours := func(c *corev1.ConfigMap) { c.Data["start.md"] += "Edited.\n" }
 	writes := map[string]struct {
 		write   func(*corev1.ConfigMap)
+		times   int
 		isTold  bool
-		repairs bool
+		repairs string
 	}{
-		"a label":        {write: func(c *corev1.ConfigMap) { c.Labels["team"] = "docs" }},
-		"another page":   {write: func(c *corev1.ConfigMap) { c.Data["more.md"] = "# More\n" }, repairs: true},
-		"a page of ours": {write: func(c *corev1.ConfigMap) { c.Data["start.md"] = "# Edited\n" }, isTold: true},
+		"a label":                            {write: func(c *corev1.ConfigMap) { c.Labels["team"] = "docs" }, times: 1},
+		"another page":                       {write: func(c *corev1.ConfigMap) { c.Data["more.md"] = "# More\n" }, times: 1, repairs: "merge into ConfigMap markdowns-docs"},
+		"a page of ours":                     {write: ours, times: 1, repairs: "apply ConfigMap markdowns-docs"},
+		"a page of ours, some times":         {write: ours, times: 5, repairs: "apply ConfigMap markdowns-docs"},
+		"a page of ours, more than asked of": {write: ours, times: 6, isTold: true},
 	}
 	for fault, of := range faults {
 		for what, test := range writes {
@@ -197,7 +201,9 @@ func TestWhatOthersHaveWrittenWhileNobodyLooked(t *testing.T) {
 				want := f.objects()
 				of.begin(f)
 				_, _ = f.tryReconcile("docs")
-				f.edit(test.write)
+				for range test.times {
+					f.edit(test.write)
+				}
 				f.restart()
 				if f.limiter.limit > 0 {
 					f.limiter = newRolloutLimiter(1, &f.states)
@@ -211,7 +217,7 @@ func TestWhatOthersHaveWrittenWhileNobodyLooked(t *testing.T) {
 				if test.isTold != (diff != "") {
 					t.Errorf("it isn't as it was: %s", diff)
 				}
-				if requests := f.Requests(); test.repairs != slices.Contains(requests, "merge into ConfigMap markdowns-docs") {
+				if requests := f.Requests(); test.repairs != "" && !slices.Contains(requests, test.repairs) {
 					t.Errorf("requests: %v", requests)
 				}
 				view := fakecluster.Get(f.Cluster, &v1.MarkdownView{}, "docs", "docs")
@@ -228,6 +234,29 @@ func TestWhatOthersHaveWrittenWhileNobodyLooked(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// TestAnEditAtTheMomentOfAFault has somebody edit a page before it is known that what is
+// wanted can't be had.
+func TestAnEditAtTheMomentOfAFault(t *testing.T) {
+	for fault, of := range faults {
+		t.Run(fault, func(t *testing.T) {
+			f := newFixture(t)
+			f.served("docs")
+			want := f.objects()
+			f.edit(func(c *corev1.ConfigMap) { c.Data["start.md"] = "# Edited\n" })
+			of.begin(f)
+			_, _ = f.tryReconcile("docs")
+			_, _ = f.tryReconcile("docs")
+			if diff := cmp.Diff(want["ConfigMap"], f.objects()["ConfigMap"]); diff != "" {
+				t.Errorf("it isn't as it was: %s", diff)
+			}
+			view := fakecluster.Get(f.Cluster, &v1.MarkdownView{}, "docs", "docs")
+			if message := conditions.GetMessage(view, meta.ReadyCondition); conditions.GetReason(view, meta.ReadyCondition) != of.reason || strings.Contains(message, "edited") {
+				t.Errorf("the message is %s", message)
+			}
+		})
 	}
 }
 
