@@ -62,8 +62,20 @@ func (s *soak) explain(requests []cluster.Request, since time.Time, changed stri
 		}
 	}
 	for _, r := range requests {
+		if !s.mayAsk(r) {
+			s.Errorf("at rest it was asked for what is served: %s", r)
+		}
 		s.Logf("after %.1fs: %s", r.Received.Sub(since).Seconds(), r)
 	}
+}
+
+// mayAsk reports whether a request at rest is for a view that can't be applied: what is kept of
+// it may still have to be repaired.
+func (s *soak) mayAsk(r cluster.Request) bool {
+	name := regexp.MustCompile(`^(?:markdowns-|viewer-)?(docs-\d+)`).FindStringSubmatch(r.Name)
+	return slices.ContainsFunc(s.views, func(v *soakView) bool {
+		return r.Namespace == v.tenant.namespace && name != nil && v.name == name[1] && !slices.Contains(v.reasons(), v1.HealthyReason)
+	})
 }
 
 // isRepaired checks, once the controller rests, that nothing is left of what was done to the
